@@ -1,0 +1,300 @@
+//! Fixed arenas. The core never indexes: each accessor returns the slot, or a sentinel and a sticky *corrupt* state.
+//!
+//! Capacity is a constant of the storage; inside, arenas are slices, so one compiled core serves every size.
+
+use crate::units::Seq;
+use core::cell::Cell;
+
+/// A value that an untouched (all-zero) slot holds.
+pub trait Empty: Sized {
+    /// The untouched slot.
+    const EMPTY: Self;
+}
+
+/// A reference to a slot that may be absent, in four bytes; absent is all zeros.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Link(u32);
+
+impl Link {
+    pub(crate) const NONE: Self = Self(0);
+
+    pub(crate) const fn to(slot: usize) -> Self {
+        Self((slot as u32).wrapping_add(1))
+    }
+
+    pub(crate) const fn slot(self) -> Option<usize> {
+        match self.0 {
+            0 => None,
+            n => Some((n as usize).wrapping_sub(1)),
+        }
+    }
+}
+
+/// An arena of `T` over a lent slice.
+pub(crate) struct Slots<'a, T> {
+    items: &'a mut [T],
+    sentinel: T,
+    stray: Cell<bool>,
+}
+
+impl Empty for Seq {
+    const EMPTY: Self = Self::ZERO;
+}
+
+impl Empty for u64 {
+    const EMPTY: Self = 0;
+}
+
+impl Empty for crate::trace::Page {
+    const EMPTY: Self = Self::EMPTY;
+}
+
+impl Empty for Link {
+    const EMPTY: Self = Self::NONE;
+}
+
+impl<'a, T: Empty> Slots<'a, T> {
+    pub(crate) fn new(items: &'a mut [T]) -> Self {
+        Self { items, sentinel: T::EMPTY, stray: Cell::new(false) }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// The slot, or an untouched one and a note that somebody went astray.
+    pub(crate) fn get(&self, slot: usize) -> &T {
+        self.items.get(slot).unwrap_or_else(|| {
+            self.stray.set(true);
+            &self.sentinel
+        })
+    }
+
+    pub(crate) fn get_mut(&mut self, slot: usize) -> &mut T {
+        match self.items.get_mut(slot) {
+            Some(item) => item,
+            None => {
+                self.stray.set(true);
+                self.sentinel = T::EMPTY;
+                &mut self.sentinel
+            }
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
+        self.items.iter().enumerate()
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut T)> {
+        self.items.iter_mut().enumerate()
+    }
+
+    /// Whether an access ever missed.
+    pub(crate) fn strayed(&self) -> bool {
+        self.stray.get()
+    }
+}
+
+/// Rows of clock entries, one entry a stream, over a lent slice.
+pub(crate) struct Rows<'a> {
+    cells: &'a mut [Seq],
+    width: usize,
+    stray: Cell<bool>,
+}
+
+impl<'a> Rows<'a> {
+    pub(crate) fn new(cells: &'a mut [Seq], width: usize) -> Self {
+        Self { cells, width, stray: Cell::new(false) }
+    }
+
+    fn span(&self, row: usize) -> core::ops::Range<usize> {
+        let from = row.saturating_mul(self.width);
+        from..from.saturating_add(self.width)
+    }
+
+    /// The row, or an empty one if there is none.
+    pub(crate) fn row(&self, row: usize) -> &[Seq] {
+        self.cells.get(self.span(row)).unwrap_or_else(|| {
+            self.stray.set(true);
+            &[]
+        })
+    }
+
+    pub(crate) fn row_mut(&mut self, row: usize) -> &mut [Seq] {
+        let span = self.span(row);
+        match self.cells.get_mut(span) {
+            Some(cells) => cells,
+            None => {
+                self.stray.set(true);
+                &mut []
+            }
+        }
+    }
+
+    pub(crate) fn cell(&self, row: usize, column: usize) -> Seq {
+        self.row(row).get(column).copied().unwrap_or_else(|| {
+            self.stray.set(true);
+            Seq::ZERO
+        })
+    }
+
+    /// Raises one entry to at least `seq`.
+    pub(crate) fn raise(&mut self, row: usize, column: usize, seq: Seq) {
+        if let Some(cell) = self.row_mut(row).get_mut(column) {
+            *cell = (*cell).max(seq);
+        }
+    }
+
+    pub(crate) fn strayed(&self) -> bool {
+        self.stray.get()
+    }
+}
+
+/// The element-wise maximum: what `into` knew and what `from` knew.
+pub(crate) fn join(into: &mut [Seq], from: &[Seq]) {
+    for (a, b) in into.iter_mut().zip(from) {
+        // `max`, not a conditional store: this form vectorises.
+        *a = (*a).max(*b);
+    }
+}
+
+/// Overwrites `into` with `from`.
+pub(crate) fn copy(into: &mut [Seq], from: &[Seq]) {
+    for (a, b) in into.iter_mut().zip(from) {
+        *a = *b;
+    }
+}
+
+/// An address lookup: open addressing with linear probing over a lent slice of links. The keys live in the slots that
+/// the links lead to, so an entry costs four bytes.
+pub(crate) struct Lookup<'a> {
+    cells: &'a mut [Link],
+}
+
+impl<'a> Lookup<'a> {
+    /// `cells` should be about twice as many as there will be entries.
+    pub(crate) fn new(cells: &'a mut [Link]) -> Self {
+        Self { cells }
+    }
+
+    fn home(&self, key: u64) -> usize {
+        // Fibonacci hashing; the high half is mapped onto the length without a division.
+        let mixed = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        ((mixed * self.cells.len() as u64) >> 32) as usize
+    }
+
+    fn next(&self, at: usize) -> usize {
+        if at.wrapping_add(1) < self.cells.len() { at.wrapping_add(1) } else { 0 }
+    }
+
+    fn link(&self, at: usize) -> Link {
+        self.cells.get(at).copied().unwrap_or(Link::NONE)
+    }
+
+    fn set(&mut self, at: usize, link: Link) {
+        if let Some(cell) = self.cells.get_mut(at) {
+            *cell = link;
+        }
+    }
+
+    /// The slot whose key is `key`.
+    pub(crate) fn find(&self, key: u64, key_of: impl Fn(usize) -> u64) -> Option<usize> {
+        let mut at = self.home(key);
+        for _ in 0..self.cells.len() {
+            let slot = self.link(at).slot()?;
+            if key_of(slot) == key {
+                return Some(slot);
+            }
+            at = self.next(at);
+        }
+        None
+    }
+
+    /// Adds an entry; false where no cell is left, which a lookup of the right size never has.
+    #[must_use]
+    pub(crate) fn insert(&mut self, key: u64, slot: usize) -> bool {
+        let mut at = self.home(key);
+        for _ in 0..self.cells.len() {
+            if self.link(at) == Link::NONE {
+                self.set(at, Link::to(slot));
+                return true;
+            }
+            at = self.next(at);
+        }
+        false
+    }
+
+    /// Removes the entry of `key`, closing the gap, so that probing never meets tombstones.
+    pub(crate) fn remove(&mut self, key: u64, key_of: impl Fn(usize) -> u64) {
+        let mut gap = self.home(key);
+        for _ in 0..self.cells.len() {
+            match self.link(gap).slot() {
+                None => return,
+                Some(slot) if key_of(slot) == key => break,
+                Some(_) => gap = self.next(gap),
+            }
+        }
+        let mut at = self.next(gap);
+        for _ in 0..self.cells.len() {
+            let Some(slot) = self.link(at).slot() else { break };
+            let home = self.home(key_of(slot));
+            // The entry may move into the gap unless its home lies between the gap and its place (cyclically).
+            let stays = if gap <= at { gap < home && home <= at } else { gap < home || home <= at };
+            if !stays {
+                self.set(gap, Link::to(slot));
+                gap = at;
+            }
+            at = self.next(at);
+        }
+        self.set(gap, Link::NONE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    extern crate std;
+    use std::collections::BTreeMap;
+    use std::vec;
+
+    #[test]
+    fn a_lookup_agrees_with_a_map() {
+        let mut cells = vec![Link::NONE; 64];
+        let mut lookup = Lookup::new(&mut cells);
+        let mut keys = [0u64; 32];
+        let mut model = BTreeMap::new();
+        let mut state = 1u64;
+        for _ in 0..20_000 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let slot = (state >> 33) as usize % 32;
+            if keys[slot] != 0 {
+                let snapshot = keys;
+                lookup.remove(keys[slot], |s| snapshot[s]);
+                model.remove(&keys[slot]);
+                keys[slot] = 0;
+            } else {
+                keys[slot] = ((state >> 20) | 1) << 9;
+                if model.insert(keys[slot], slot).is_some() {
+                    panic!("the generator repeated a key");
+                }
+                assert!(lookup.insert(keys[slot], slot));
+            }
+            for (&key, &slot) in &model {
+                assert_eq!(lookup.find(key, |s| keys[s]), Some(slot));
+            }
+            assert_eq!(lookup.find(512 * 7, |s| keys[s]), None);
+        }
+    }
+
+    #[test]
+    fn a_miss_is_noticed_and_stays() {
+        let mut items = [1u64, 2];
+        let mut slots = Slots::new(&mut items);
+        assert_eq!(*slots.get(1), 2);
+        assert!(!slots.strayed());
+        *slots.get_mut(9) = 7;
+        assert_eq!(*slots.get_mut(9), 0);
+        assert!(slots.strayed());
+    }
+}

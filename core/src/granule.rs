@@ -1,0 +1,142 @@
+//! Granules: physical memory, and where each is mapped. Knows no blocks and no order.
+
+use crate::arena::{Empty, Link, Lookup, Slots};
+use crate::driver::GranuleHandle;
+use crate::error::{Arena, ArenaFull};
+
+/// Where a granule is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Nowhere: an unused slot of the arena.
+    #[default]
+    Unused,
+    /// Being created, mapped, unmapped or destroyed by a call in flight.
+    Transit,
+    /// Mapped at this address.
+    Mapped(u64),
+    /// Unmapped, but the driver would not destroy it; tried again at the next release.
+    Quarantined,
+}
+
+/// One granule.
+#[derive(Clone, Copy, Debug)]
+pub struct Granule {
+    pub(crate) handle: GranuleHandle,
+    pub(crate) pool: u32,
+    pub(crate) place: Place,
+    next: Link,
+}
+
+impl Empty for Granule {
+    const EMPTY: Self = Self { handle: GranuleHandle(0), pool: 0, place: Place::Unused, next: Link::NONE };
+}
+
+/// The arena of granules and the lookup of mapped ones by address.
+pub(crate) struct Granules<'a> {
+    slots: Slots<'a, Granule>,
+    lookup: Lookup<'a>,
+    spare: Link,
+    touched: usize,
+    quarantined: usize,
+}
+
+impl<'a> Granules<'a> {
+    pub(crate) fn new(slots: &'a mut [Granule], lookup: &'a mut [Link]) -> Self {
+        Self { slots: Slots::new(slots), lookup: Lookup::new(lookup), spare: Link::NONE, touched: 0, quarantined: 0 }
+    }
+
+    pub(crate) fn strayed(&self) -> bool {
+        self.slots.strayed()
+    }
+
+    pub(crate) fn get(&self, slot: usize) -> &Granule {
+        self.slots.get(slot)
+    }
+
+    pub(crate) fn full(&self) -> ArenaFull {
+        ArenaFull { arena: Arena::Granules, capacity: self.slots.len() }
+    }
+
+    /// A slot for a granule that is about to be created.
+    pub(crate) fn begin(&mut self, pool: usize) -> Result<usize, ArenaFull> {
+        let slot = match self.spare.slot() {
+            Some(slot) => {
+                self.spare = self.slots.get(slot).next;
+                slot
+            }
+            None if self.touched < self.slots.len() => {
+                self.touched = self.touched.wrapping_add(1);
+                self.touched.wrapping_sub(1)
+            }
+            None => return Err(self.full()),
+        };
+        *self.slots.get_mut(slot) =
+            Granule { handle: GranuleHandle(0), pool: pool as u32, place: Place::Transit, next: Link::NONE };
+        Ok(slot)
+    }
+
+    pub(crate) fn created(&mut self, slot: usize, handle: GranuleHandle) {
+        self.slots.get_mut(slot).handle = handle;
+    }
+
+    /// The granule is gone; its slot is given back.
+    pub(crate) fn end(&mut self, slot: usize) {
+        if self.slots.get(slot).place == Place::Quarantined {
+            self.quarantined = self.quarantined.saturating_sub(1);
+        }
+        *self.slots.get_mut(slot) = Granule { next: self.spare, ..Granule::EMPTY };
+        self.spare = Link::to(slot);
+    }
+
+    /// It is mapped at `at`. False: the lookup is full, which its size rules out.
+    #[must_use]
+    pub(crate) fn mapped(&mut self, slot: usize, at: u64) -> bool {
+        self.slots.get_mut(slot).place = Place::Mapped(at);
+        self.lookup.insert(at, slot)
+    }
+
+    fn address_of(slots: &Slots<'_, Granule>, slot: usize) -> u64 {
+        match slots.get(slot).place {
+            Place::Mapped(at) => at,
+            _ => u64::MAX,
+        }
+    }
+
+    /// The granule mapped at `at`.
+    pub(crate) fn at(&self, at: u64) -> Option<usize> {
+        self.lookup.find(at, |slot| Self::address_of(&self.slots, slot))
+    }
+
+    /// It is no longer mapped.
+    pub(crate) fn unmapped(&mut self, slot: usize) {
+        let at = Self::address_of(&self.slots, slot);
+        let slots = &self.slots;
+        self.lookup.remove(at, |s| Self::address_of(slots, s));
+        self.slots.get_mut(slot).place = Place::Transit;
+    }
+
+    /// The driver would not destroy it.
+    pub(crate) fn quarantine(&mut self, slot: usize) {
+        self.slots.get_mut(slot).place = Place::Quarantined;
+        self.quarantined = self.quarantined.saturating_add(1);
+    }
+
+    /// A quarantined granule of the pool.
+    pub(crate) fn quarantined_of(&self, pool: usize) -> Option<usize> {
+        if self.quarantined == 0 {
+            return None;
+        }
+        let mine = |g: &Granule| g.place == Place::Quarantined && g.pool as usize == pool;
+        self.slots.iter().find(|(_, g)| mine(g)).map(|(slot, _)| slot)
+    }
+
+    /// A quarantined granule is being tried again.
+    pub(crate) fn retry(&mut self, slot: usize) {
+        self.quarantined = self.quarantined.saturating_sub(1);
+        self.slots.get_mut(slot).place = Place::Transit;
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Granule)> {
+        self.slots.iter().filter(|(_, g)| g.place != Place::Unused)
+    }
+}

@@ -1,0 +1,470 @@
+//! Who is ordered before whom. This module answers that question and knows no memory.
+//!
+//! Every stream has a clock: for each stream, the latest position that it is known to come after. Recording an event
+//! stores the clock, waiting joins it, so knowledge is transitive (vector clocks: Fidge 1988, Mattern 1989). A second
+//! table holds what is complete on the device, which is before everything.
+//!
+//! The legacy default stream is ordered against the blocking streams of its context by every *action* on it. Kernels
+//! are not seen here, so nothing is stored for them: whatever the legacy stream does *next* comes after all earlier
+//! work of the blocking streams, and the other way round, and [`Order::reached`] answers from that rule directly.
+
+mod event;
+mod marker;
+mod points;
+mod snapshot;
+
+pub use event::EventSlot;
+pub(crate) use event::Recording;
+pub(crate) use marker::CoveredBy;
+pub use marker::MarkerState;
+pub(crate) use points::Points;
+pub(crate) use points::{Mark, UNTIL_FREE};
+pub(crate) use snapshot::Flight;
+pub(crate) use snapshot::{EPOCHS, FLIGHTS};
+
+use crate::arena::{Empty, Link, Rows, Slots, copy, join};
+use crate::driver::NativeStream;
+use crate::error::{Arena, ArenaFull, BadId, Point};
+use crate::id::{DeviceId, StreamId};
+use crate::policy::StreamKind;
+use crate::units::Seq;
+
+/// What a stream slot holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Tenancy {
+    /// Nobody's; its positions up to the head are complete.
+    #[default]
+    Vacant,
+    /// A stream.
+    Live,
+    /// A destroyed stream whose work is not known to be complete.
+    Dying,
+}
+
+/// One stream.
+#[derive(Clone, Copy, Debug)]
+pub struct StreamSlot {
+    pub(crate) generation: u32,
+    pub(crate) tenancy: Tenancy,
+    pub(crate) kind: StreamKind,
+    pub(crate) capturing: bool,
+    pub(crate) device: DeviceId,
+    pub(crate) context: u64,
+    pub(crate) native: NativeStream,
+    /// The legacy stream of the same context, where this one is blocking.
+    pub(crate) legacy: Link,
+    /// The latest position that was handed out.
+    pub(crate) head: Seq,
+    /// Complete, and the program knows.
+    pub(crate) seen: Seq,
+    /// Complete, and weir knows; never below `seen`.
+    pub(crate) known: Seq,
+    /// The latest position that anybody else's clock, a recorded event, a marker or `known` covers.
+    pub(crate) shared: Seq,
+    /// The latest free or use that no marker covers.
+    pub(crate) open: Seq,
+    /// Bytes that were freed here since the last call that summed them up; scratch of the out-of-memory report.
+    pub(crate) pending: u64,
+    pub(crate) pending_until: Seq,
+    /// The last call that asked the driver about this stream.
+    pub(crate) asked: u64,
+    /// Calls in flight that name the stream.
+    pub(crate) pins: u32,
+}
+
+impl Empty for StreamSlot {
+    const EMPTY: Self = Self {
+        generation: 0,
+        tenancy: Tenancy::Vacant,
+        kind: StreamKind::NonBlocking,
+        capturing: false,
+        device: DeviceId(0),
+        context: 0,
+        native: NativeStream(0),
+        legacy: Link::NONE,
+        head: Seq::ZERO,
+        seen: Seq::ZERO,
+        known: Seq::ZERO,
+        shared: Seq::ZERO,
+        open: Seq::ZERO,
+        pending: 0,
+        pending_until: Seq::ZERO,
+        asked: 0,
+        pins: 0,
+    };
+}
+
+/// Whose knowledge of completion counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Level {
+    /// What the program saw: its synchronisations and its own queries.
+    Seen,
+    /// What weir learnt from markers and the driver as well.
+    Known,
+}
+
+/// How a point is reached, cheapest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[must_use]
+pub(crate) enum Reach {
+    Own,
+    Settled,
+    Event,
+    /// Not ordered.
+    Not,
+}
+
+/// The slices that order lives in.
+pub(crate) struct OrderArenas<'a> {
+    pub(crate) streams: &'a mut [StreamSlot],
+    pub(crate) clocks: &'a mut [Seq],
+    pub(crate) events: &'a mut [EventSlot],
+    pub(crate) event_clocks: &'a mut [Seq],
+    pub(crate) markers: &'a mut [MarkerState],
+    pub(crate) marker_clocks: &'a mut [Seq],
+    pub(crate) snapshots: &'a mut [Seq],
+}
+
+/// Streams, events, markers and what each knows.
+pub(crate) struct Order<'a> {
+    streams: Slots<'a, StreamSlot>,
+    clocks: Rows<'a>,
+    events: Slots<'a, EventSlot>,
+    /// Two rows an event: what it stands for, and what a recording in flight will make of it.
+    event_clocks: Rows<'a>,
+    markers: Slots<'a, MarkerState>,
+    marker_clocks: Rows<'a>,
+    /// `FLIGHTS` rows for synchronisations in flight, then `EPOCHS` rows of heads.
+    snapshots: Rows<'a>,
+    flights: u32,
+    epoch_refs: [u32; EPOCHS],
+    epoch_last: usize,
+    legacy_streams: u32,
+}
+
+impl<'a> Order<'a> {
+    pub(crate) fn new(arenas: OrderArenas<'a>) -> Self {
+        let width = arenas.streams.len();
+        Self {
+            streams: Slots::new(arenas.streams),
+            clocks: Rows::new(arenas.clocks, width),
+            events: Slots::new(arenas.events),
+            event_clocks: Rows::new(arenas.event_clocks, width),
+            markers: Slots::new(arenas.markers),
+            marker_clocks: Rows::new(arenas.marker_clocks, width),
+            snapshots: Rows::new(arenas.snapshots, width),
+            flights: 0,
+            epoch_refs: [0; EPOCHS],
+            epoch_last: 0,
+            legacy_streams: 0,
+        }
+    }
+
+    pub(crate) fn strayed(&self) -> bool {
+        self.streams.strayed()
+            || self.events.strayed()
+            || self.markers.strayed()
+            || self.clocks.strayed()
+            || self.event_clocks.strayed()
+            || self.marker_clocks.strayed()
+            || self.snapshots.strayed()
+    }
+
+    pub(crate) fn stream(&self, slot: usize) -> &StreamSlot {
+        self.streams.get(slot)
+    }
+
+    pub(crate) fn stream_mut(&mut self, slot: usize) -> &mut StreamSlot {
+        self.streams.get_mut(slot)
+    }
+
+    pub(crate) fn streams(&self) -> impl Iterator<Item = (usize, &StreamSlot)> {
+        self.streams.iter()
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        self.streams.len()
+    }
+
+    /// The id of the slot's tenant, or of its last one.
+    pub(crate) fn stream_id(&self, slot: usize) -> StreamId {
+        StreamId::new(slot, self.stream(slot).generation)
+    }
+
+    pub(crate) fn point(&self, mark: Mark) -> Point {
+        Point { stream: self.stream_id(mark.stream), seq: mark.seq }
+    }
+
+    /// The slot of a live stream.
+    pub(crate) fn find_stream(&self, id: StreamId) -> Result<usize, BadId> {
+        let slot = id.slot();
+        if slot >= self.streams.len() || id.generation() == 0 {
+            return Err(BadId::UnknownStream(id));
+        }
+        let stream = self.stream(slot);
+        match (id.generation() == stream.generation, stream.tenancy) {
+            (true, Tenancy::Live) => Ok(slot),
+            (true, _) => Err(BadId::StaleStream(id)),
+            (false, _) if id.generation() < stream.generation => Err(BadId::StaleStream(id)),
+            (false, _) => Err(BadId::UnknownStream(id)),
+        }
+    }
+
+    /// A slot for a new stream: never used, or one whose every position is complete. Positions go on after the old
+    /// head, so a stale point never names the new tenant's future.
+    pub(crate) fn create_stream(
+        &mut self,
+        device: DeviceId,
+        context: u64,
+        native: NativeStream,
+        kind: StreamKind,
+    ) -> Result<StreamId, ArenaFull> {
+        let full = ArenaFull { arena: Arena::Streams, capacity: self.streams.len() };
+        let slot = self.streams.iter().find(|(_, s)| s.tenancy == Tenancy::Vacant).map(|(slot, _)| slot).ok_or(full)?;
+        let legacy = match kind {
+            StreamKind::Blocking | StreamKind::PerThread => self.legacy_of(device, context),
+            StreamKind::NonBlocking | StreamKind::Legacy => Link::NONE,
+        };
+        let stream = self.streams.get_mut(slot);
+        *stream = StreamSlot {
+            generation: stream.generation.wrapping_add(1),
+            tenancy: Tenancy::Live,
+            kind,
+            device,
+            context,
+            native,
+            legacy,
+            head: stream.head,
+            seen: stream.head,
+            known: stream.head,
+            shared: stream.head,
+            ..StreamSlot::EMPTY
+        };
+        let id = StreamId::new(slot, stream.generation);
+        self.clocks.row_mut(slot).fill(Seq::ZERO);
+        if kind == StreamKind::Legacy {
+            self.legacy_streams = self.legacy_streams.saturating_add(1);
+            self.point_blocking_at(device, context, Link::to(slot));
+        }
+        Ok(id)
+    }
+
+    fn legacy_of(&self, device: DeviceId, context: u64) -> Link {
+        self.streams
+            .iter()
+            .find(|(_, s)| {
+                s.kind == StreamKind::Legacy && s.tenancy == Tenancy::Live && s.device == device && s.context == context
+            })
+            .map_or(Link::NONE, |(slot, _)| Link::to(slot))
+    }
+
+    fn point_blocking_at(&mut self, device: DeviceId, context: u64, legacy: Link) {
+        for (_, stream) in self.streams.iter_mut() {
+            let blocking = matches!(stream.kind, StreamKind::Blocking | StreamKind::PerThread);
+            if blocking && stream.device == device && stream.context == context {
+                stream.legacy = legacy;
+            }
+        }
+    }
+
+    /// Ends a stream: its id is stale at once, its slot is free again when its work is complete.
+    pub(crate) fn retire_stream(&mut self, slot: usize) {
+        let stream = self.streams.get_mut(slot);
+        stream.tenancy = if stream.known == stream.head { Tenancy::Vacant } else { Tenancy::Dying };
+        if stream.kind == StreamKind::Legacy {
+            let (device, context) = (stream.device, stream.context);
+            self.legacy_streams = self.legacy_streams.saturating_sub(1);
+            self.point_blocking_at(device, context, Link::NONE);
+        }
+        self.drop_complete_markers(slot);
+    }
+
+    /// The next position of a stream: every malloc, free, use, record, wait and marker takes one.
+    pub(crate) fn tick(&mut self, slot: usize) -> Seq {
+        let stream = self.streams.get_mut(slot);
+        stream.head = Seq(stream.head.0.wrapping_add(1));
+        stream.head
+    }
+
+    /// What is known complete on a stream.
+    pub(crate) fn done(&self, slot: usize, level: Level) -> Seq {
+        let stream = self.stream(slot);
+        match level {
+            Level::Seen => stream.seen,
+            Level::Known => stream.known,
+        }
+    }
+
+    pub(crate) fn settled(&self, mark: Mark, level: Level) -> bool {
+        mark.seq <= self.done(mark.stream, level)
+    }
+
+    /// What a stream's clock says of another, without what the legacy default stream implies.
+    pub(crate) fn clock(&self, slot: usize, of: usize) -> Seq {
+        self.clocks.cell(slot, of)
+    }
+
+    /// How `mark` is ordered before whatever the stream does next.
+    pub(crate) fn reached(&self, slot: usize, mark: Mark, level: Level) -> Reach {
+        if mark.stream == slot {
+            Reach::Own
+        } else if self.settled(mark, level) {
+            Reach::Settled
+        } else if mark.seq <= self.clocks.cell(slot, mark.stream) || self.implied(slot, mark) {
+            Reach::Event
+        } else {
+            Reach::Not
+        }
+    }
+
+    /// What the legacy default stream implies; see the module's page.
+    fn implied(&self, slot: usize, mark: Mark) -> bool {
+        if self.legacy_streams == 0 {
+            return false;
+        }
+        let stream = self.stream(slot);
+        let through = |other: usize| other == mark.stream || mark.seq <= self.clocks.cell(other, mark.stream);
+        match stream.kind {
+            StreamKind::NonBlocking => false,
+            StreamKind::Blocking | StreamKind::PerThread => stream.legacy.slot().is_some_and(through),
+            StreamKind::Legacy => self
+                .streams
+                .iter()
+                .any(|(other, s)| s.legacy == Link::to(slot) && s.tenancy != Tenancy::Vacant && through(other)),
+        }
+    }
+
+    /// Marks (S, seq) and everything in `row` as complete.
+    fn settle_entry(&mut self, slot: usize, seq: Seq, level: Level) {
+        let stream = self.streams.get_mut(slot);
+        let seq = seq.min(stream.head);
+        stream.known = stream.known.max(seq);
+        stream.shared = stream.shared.max(seq);
+        if level == Level::Seen {
+            stream.seen = stream.seen.max(seq);
+        }
+        if stream.tenancy == Tenancy::Dying && stream.known == stream.head && stream.pins == 0 {
+            stream.tenancy = Tenancy::Vacant;
+        }
+    }
+
+    /// Everything up to (stream, seq) is complete; where its clock at that position is not at hand.
+    pub(crate) fn settle(&mut self, slot: usize, seq: Seq, level: Level) {
+        self.settle_entry(slot, seq, level);
+        self.drop_complete_markers(slot);
+    }
+
+    /// Writes what a real action on the stream (a record or a marker) comes after: its clock, its own head, and what the
+    /// default streams imply.
+    fn write_action(&mut self, slot: usize, which: Table, row: usize) {
+        self.write_clock(slot, which, row);
+        if self.legacy_streams == 0 {
+            return;
+        }
+        let kind = self.stream(slot).kind;
+        let legacy = self.stream(slot).legacy;
+        for other in 0..self.streams.len() {
+            let implied = match kind {
+                StreamKind::NonBlocking => false,
+                StreamKind::Blocking | StreamKind::PerThread => legacy == Link::to(other),
+                StreamKind::Legacy => {
+                    let s = self.streams.get(other);
+                    s.legacy == Link::to(slot) && s.tenancy != Tenancy::Vacant
+                }
+            };
+            if implied {
+                self.imply(which, row, other);
+            }
+        }
+    }
+
+    /// Adds another stream's clock and head to a row.
+    fn imply(&mut self, which: Table, row: usize, other: usize) {
+        let stream = self.streams.get_mut(other);
+        stream.shared = stream.head;
+        let head = stream.head;
+        let rows = match which {
+            Table::Events => &mut self.event_clocks,
+            Table::Markers => &mut self.marker_clocks,
+            Table::Snapshots => &mut self.snapshots,
+        };
+        join(rows.row_mut(row), self.clocks.row(other));
+        rows.raise(row, other, head);
+    }
+
+    /// Writes a stream's clock with its own head: what its work so far comes after.
+    fn write_clock(&mut self, slot: usize, which: Table, row: usize) {
+        let head = self.stream(slot).head;
+        let into = match which {
+            Table::Events => self.event_clocks.row_mut(row),
+            Table::Markers => self.marker_clocks.row_mut(row),
+            Table::Snapshots => self.snapshots.row_mut(row),
+        };
+        copy(into, self.clocks.row(slot));
+        if let Some(own) = into.get_mut(slot) {
+            *own = head;
+        }
+    }
+
+    /// An action was accepted: whatever the stream does from now on comes after what the action implied.
+    fn keep_implied(&mut self, slot: usize, which: Table, row: usize) {
+        if self.legacy_streams > 0 {
+            self.join_from(slot, which, row);
+        }
+    }
+
+    /// Checks that nothing is known that has not happened, and that completion never runs ahead.
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
+        for (slot, stream) in self.streams.iter() {
+            if stream.seen > stream.known || stream.known > stream.head {
+                return Err("order: seen <= known <= head");
+            }
+            if stream.shared > stream.head || stream.known > stream.shared {
+                return Err("order: known <= shared <= head");
+            }
+            if stream.tenancy == Tenancy::Vacant && stream.known != stream.head {
+                return Err("order: a vacant slot's work is complete");
+            }
+            for (other, &seq) in self.clocks.row(slot).iter().enumerate() {
+                if other != slot && seq > self.streams.get(other).shared {
+                    return Err("order: a clock knows no more than `shared` says");
+                }
+            }
+        }
+        self.check_markers()
+    }
+}
+
+/// Which rows a view is written to.
+#[derive(Clone, Copy)]
+enum Table {
+    Events,
+    Markers,
+    Snapshots,
+}
+
+impl Order<'_> {
+    /// Joins a row of another table into a stream's clock.
+    fn join_from(&mut self, slot: usize, which: Table, row: usize) {
+        let from = match which {
+            Table::Events => self.event_clocks.row(row),
+            Table::Markers => self.marker_clocks.row(row),
+            Table::Snapshots => self.snapshots.row(row),
+        };
+        join(self.clocks.row_mut(slot), from);
+    }
+
+    /// Marks every entry of a row as complete.
+    fn settle_row(&mut self, which: Table, row: usize, level: Level) {
+        for slot in 0..self.streams.len() {
+            let seq = match which {
+                Table::Events => self.event_clocks.cell(row, slot),
+                Table::Markers => self.marker_clocks.cell(row, slot),
+                Table::Snapshots => self.snapshots.cell(row, slot),
+            };
+            if seq > self.done(slot, level) {
+                self.settle(slot, seq, level);
+            }
+        }
+    }
+}

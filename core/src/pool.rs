@@ -1,0 +1,231 @@
+//! Pools: settings and counts. A pool is a reserved address range, a limit and a policy.
+
+use crate::arena::{Empty, Link};
+use crate::driver::Properties;
+use crate::error::BadId;
+use crate::id::{DeviceId, PoolId};
+use crate::order::Level;
+use crate::policy::{PoolConfig, Preference, Reuse};
+use crate::trace::Source;
+use crate::units::{Bytes, DevicePtr};
+
+/// What a pool slot holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Nothing.
+    #[default]
+    Vacant,
+    /// Its address range is being reserved.
+    Coming,
+    /// A pool.
+    Live,
+    /// A destroyed pool whose memory could not all be given back yet.
+    Dying,
+}
+
+/// One pool.
+#[derive(Clone, Copy, Debug)]
+pub struct PoolSlot {
+    pub(crate) generation: u32,
+    pub(crate) standing: Standing,
+    pub(crate) device: DeviceId,
+    pub(crate) reuse: Reuse,
+    pub(crate) preference: Preference,
+    pub(crate) maps_in_order: bool,
+    pub(crate) base: u64,
+    pub(crate) range: u64,
+    pub(crate) limit: u64,
+    pub(crate) threshold: u64,
+    pub(crate) small_limit: u64,
+    pub(crate) granularity: u64,
+    pub(crate) alignment: u64,
+    /// The first block of the range.
+    pub(crate) first: Link,
+    pub(crate) used: u64,
+    pub(crate) used_high: u64,
+    pub(crate) requested: u64,
+    pub(crate) requested_high: u64,
+    /// Physical bytes: mapped, in transit and quarantined.
+    pub(crate) reserved: u64,
+    pub(crate) reserved_high: u64,
+    /// Physical bytes that calls in flight are about to create.
+    pub(crate) coming: u64,
+    pub(crate) live_blocks: u64,
+    pub(crate) mallocs: u64,
+    pub(crate) frees: u64,
+    pub(crate) refused: u64,
+    pub(crate) by_source: [u64; Source::ALL.len()],
+    /// Calls in flight that name the pool.
+    pub(crate) pins: u32,
+    /// Runs of granules that calls in flight are mapping or unmapping.
+    pub(crate) transits: u32,
+}
+
+impl Empty for PoolSlot {
+    const EMPTY: Self = Self {
+        generation: 0,
+        standing: Standing::Vacant,
+        device: DeviceId(0),
+        reuse: Reuse::empty(),
+        preference: Preference::GrowFirst,
+        maps_in_order: false,
+        base: 0,
+        range: 0,
+        limit: 0,
+        threshold: 0,
+        small_limit: 0,
+        granularity: 0,
+        alignment: 0,
+        first: Link::NONE,
+        used: 0,
+        used_high: 0,
+        requested: 0,
+        requested_high: 0,
+        reserved: 0,
+        reserved_high: 0,
+        coming: 0,
+        live_blocks: 0,
+        mallocs: 0,
+        frees: 0,
+        refused: 0,
+        by_source: [0; Source::ALL.len()],
+        pins: 0,
+        transits: 0,
+    };
+}
+
+impl PoolSlot {
+    /// Whose knowledge of completion the pool allocates by: with switch 2 off only the program's, so that placement
+    /// does not depend on timing.
+    pub(crate) fn level(&self) -> Level {
+        if self.reuse.contains(Reuse::OPPORTUNISTIC) { Level::Known } else { Level::Seen }
+    }
+
+    /// Whether points of the pool's blocks want markers.
+    pub(crate) fn wants_markers(&self) -> bool {
+        self.standing == Standing::Live && self.reuse.intersects(Reuse::OPPORTUNISTIC | Reuse::INTERNAL)
+    }
+
+    /// The first granule boundary at or after `at`.
+    pub(crate) fn granule_up(&self, at: u64) -> u64 {
+        let mask = self.granularity.wrapping_sub(1);
+        at.wrapping_add(mask) & !mask
+    }
+
+    /// The last granule boundary at or before `at`.
+    pub(crate) fn granule_down(&self, at: u64) -> u64 {
+        at & !self.granularity.wrapping_sub(1)
+    }
+
+    /// The whole granules inside `[from, to)`.
+    pub(crate) fn whole_granules(&self, from: u64, to: u64) -> Option<(u64, u64)> {
+        let (from, to) = (self.granule_up(from), self.granule_down(to));
+        (from < to).then_some((from, to))
+    }
+
+    pub(crate) fn begin_transit(&mut self) {
+        self.transits = self.transits.wrapping_add(1);
+    }
+
+    pub(crate) fn end_transit(&mut self) {
+        self.transits = self.transits.wrapping_sub(1);
+    }
+
+    /// Bytes that may still be created.
+    pub(crate) fn headroom(&self) -> u64 {
+        self.limit.saturating_sub(self.reserved).saturating_sub(self.coming)
+    }
+
+    pub(crate) fn holds(&self, at: u64) -> bool {
+        self.standing == Standing::Live && self.base <= at && at.wrapping_sub(self.base) < self.range
+    }
+
+    pub(crate) fn add_used(&mut self, given: u64, asked: u64) {
+        self.used = self.used.wrapping_add(given);
+        self.used_high = self.used_high.max(self.used);
+        self.requested = self.requested.wrapping_add(asked);
+        self.requested_high = self.requested_high.max(self.requested);
+        self.live_blocks = self.live_blocks.wrapping_add(1);
+        self.mallocs = self.mallocs.wrapping_add(1);
+    }
+
+    pub(crate) fn take_used(&mut self, given: u64, asked: u64) {
+        self.used = self.used.wrapping_sub(given);
+        self.requested = self.requested.wrapping_sub(asked);
+        self.live_blocks = self.live_blocks.wrapping_sub(1);
+        self.frees = self.frees.wrapping_add(1);
+    }
+
+    pub(crate) fn add_reserved(&mut self, bytes: u64) {
+        self.reserved = self.reserved.wrapping_add(bytes);
+        self.reserved_high = self.reserved_high.max(self.reserved);
+    }
+
+    pub(crate) fn take_reserved(&mut self, bytes: u64) {
+        self.reserved = self.reserved.wrapping_sub(bytes);
+    }
+
+    /// The pool's settings as they stand now.
+    pub(crate) fn config(&self) -> PoolConfig {
+        PoolConfig {
+            device: self.device,
+            limit: Bytes(self.limit),
+            threshold: Bytes(self.threshold),
+            reuse: self.reuse,
+            preference: self.preference,
+            small_limit: Some(Bytes(self.small_limit)),
+        }
+    }
+
+    pub(crate) fn check_id(&self, id: PoolId) -> Result<(), BadId> {
+        match id.generation().cmp(&self.generation) {
+            core::cmp::Ordering::Equal if self.standing == Standing::Live => Ok(()),
+            core::cmp::Ordering::Greater => Err(BadId::UnknownPool(id)),
+            _ if id.generation() == 0 => Err(BadId::UnknownPool(id)),
+            _ => Err(BadId::StalePool(id)),
+        }
+    }
+}
+
+/// A device that a pool or stream was made on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Device {
+    pub(crate) id: DeviceId,
+    pub(crate) properties: Properties,
+    pub(crate) default_pool: Option<PoolId>,
+    pub(crate) streams: u32,
+    /// Frees that still get a marker although there is one stream: a growth met unsettled free memory.
+    pub(crate) burst: u32,
+}
+
+/// Counts of one pool, as they stand at the call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct PoolStats {
+    /// First address of the pool's range.
+    pub base: DevicePtr,
+    /// Bytes of addresses.
+    pub range: Bytes,
+    /// Bytes in live blocks, and the most since the last reset.
+    pub used: Bytes,
+    /// The most of `used`.
+    pub used_high: Bytes,
+    /// Bytes that were asked for, of live blocks.
+    pub requested: Bytes,
+    /// The most of `requested`.
+    pub requested_high: Bytes,
+    /// Physical bytes held.
+    pub reserved: Bytes,
+    /// The most of `reserved`.
+    pub reserved_high: Bytes,
+    /// Live blocks.
+    pub live_blocks: u64,
+    /// Successful mallocs.
+    pub mallocs: u64,
+    /// Successful frees.
+    pub frees: u64,
+    /// Refused mallocs.
+    pub refused: u64,
+    /// Mallocs by what they relied on, in the order of [`Source::ALL`].
+    pub by_source: [u64; Source::ALL.len()],
+}

@@ -1,0 +1,361 @@
+//! Judgement of a malloc: which memory it may have, and what might help where there is none. Pure: facts in, decision out.
+
+use crate::arena::Link;
+use crate::block::{Block, Class, State};
+use crate::facts::Facts;
+use crate::free_index::Kind;
+use crate::order::{CoveredBy, Level, Mark, Reach};
+use crate::policy::Reuse;
+use crate::trace::Source;
+
+/// How many runs of adjacent blocks one search looks at.
+const RUNS: usize = 64;
+
+/// What a malloc asks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ask {
+    pub(crate) pool: usize,
+    pub(crate) stream: usize,
+    /// Rounded up to the alignment.
+    pub(crate) size: u64,
+    pub(crate) class: Class,
+    /// The call inserted a wait: what the stream's clock says counts whatever the switches say.
+    pub(crate) waited: bool,
+    /// The call asked the driver: what it learnt is opportunistic reuse.
+    pub(crate) asked: bool,
+    /// Judge as if a wait for every laid marker had been inserted.
+    pub(crate) imagine_waits: bool,
+    /// The class does not matter: rather than refusing, small and large blocks share granules.
+    pub(crate) mixed: bool,
+}
+
+/// Memory that the stream may have now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub(crate) taken: Taken,
+    pub(crate) reach: Reach,
+}
+
+/// Where it lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// The front of a block.
+    Front(usize),
+    /// Whole granules inside a block of the other class, from `from` to `to`, which change class.
+    Granules { block: usize, from: u64, to: u64 },
+    /// Adjacent blocks from this one on, together large enough.
+    Run(usize),
+}
+
+/// A question to the driver that might help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Question {
+    pub(crate) stream: usize,
+    pub(crate) about: CoveredBy,
+}
+
+/// A wait that might help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dependency {
+    pub(crate) marker: usize,
+    pub(crate) on: Mark,
+}
+
+impl Ask {
+    /// A question about a pool as a stream sees it.
+    pub(crate) fn about(pool: usize, stream: usize) -> Self {
+        let class = Class::Large;
+        Self { pool, stream, size: 0, class, waited: false, asked: false, imagine_waits: false, mixed: false }
+    }
+
+    /// How the stream reaches what was done with a block, if the switches let it count.
+    fn reach(&self, facts: &Facts<'_>, block: &Block) -> Option<Reach> {
+        let pool = facts.pool(self.pool);
+        match facts.order.reach(self.stream, &block.points, pool.level()) {
+            Reach::Not | Reach::Event if self.imagine_waits => self.could_wait(facts, block).then_some(Reach::Event),
+            Reach::Not => None,
+            Reach::Event if !(self.waited || pool.reuse.contains(Reuse::EVENT)) => None,
+            reach => Some(reach),
+        }
+    }
+
+    /// Whether waits for markers that are laid already would do.
+    fn could_wait(&self, facts: &Facts<'_>, block: &Block) -> bool {
+        let covered = |mark| matches!(facts.order.covered_by(mark), CoveredBy::Marker { .. });
+        self.unreached(facts, block).all(covered)
+    }
+
+    /// The kind of reuse that a choice amounts to.
+    pub(crate) fn source(&self, reach: Reach) -> Source {
+        match reach {
+            Reach::Own => Source::SameStream,
+            Reach::Settled if self.asked => Source::Opportunistic,
+            Reach::Settled => Source::Settled,
+            Reach::Event | Reach::Not if self.waited => Source::Internal,
+            Reach::Event | Reach::Not => Source::Event,
+        }
+    }
+
+    /// The entries of the index that are looked at first.
+    fn home(&self) -> (usize, Kind) {
+        (self.pool, Kind::Free(self.class))
+    }
+
+    fn other_class(&self) -> Class {
+        match self.class {
+            Class::Small => Class::Large,
+            Class::Large => Class::Small,
+        }
+    }
+
+    /// The best memory that costs nothing: the closest size in the class; else whole granules of the other class; else a
+    /// run of adjacent blocks.
+    pub(crate) fn choose(&self, facts: &Facts<'_>) -> Option<Choice> {
+        let best = facts.index.best(&facts.blocks, self.home(), self.size, |b| self.reach(facts, b));
+        if let Some((block, reach)) = best {
+            return Some(Choice { taken: Taken::Front(block), reach });
+        }
+        self.choose_granules(facts).or_else(|| self.choose_run(facts))
+    }
+
+    /// As [`choose`](Self::choose), but a part of a granule of the other class will do.
+    pub(crate) fn choose_mixed(&self, facts: &Facts<'_>) -> Option<Choice> {
+        let other = (self.pool, Kind::Free(self.other_class()));
+        let best = facts.index.best(&facts.blocks, other, self.size, |b| self.reach(facts, b));
+        match best {
+            Some((block, reach)) => Some(Choice { taken: Taken::Front(block), reach }),
+            None => Self { mixed: true, ..*self }.choose_run(facts),
+        }
+    }
+
+    /// Whole granules inside a block of the other class.
+    fn choose_granules(&self, facts: &Facts<'_>) -> Option<Choice> {
+        let bytes = facts.pool(self.pool).granule_up(self.size);
+        let (block, reach) =
+            facts.index.best(&facts.blocks, (self.pool, Kind::Free(self.other_class())), bytes, |b| {
+                let (from, to) = facts.granules_inside(b)?;
+                (to.wrapping_sub(from) >= bytes).then(|| self.reach(facts, b)).flatten()
+            })?;
+        let (from, _) = facts.granules_inside(facts.blocks.get(block))?;
+        Some(Choice { taken: Taken::Granules { block, from, to: from.wrapping_add(bytes) }, reach })
+    }
+
+    /// The shortest of a bounded number of runs of adjacent usable blocks that are together large enough.
+    fn choose_run(&self, facts: &Facts<'_>) -> Option<Choice> {
+        let mut best: Option<(u64, Choice)> = None;
+        let mut looked = 0;
+        let mut covered_to = 0;
+        for (slot, block) in facts.blocks.walk(facts.pool(self.pool).first) {
+            if block.at < covered_to || !self.joins(facts, block) {
+                continue;
+            }
+            let run = self.measure_run(facts, slot);
+            covered_to = run.end;
+            looked += usize::from(run.blocks > 1);
+            if run.size >= self.size && best.is_none_or(|(size, _)| run.size < size) {
+                best = Some((run.size, Choice { taken: Taken::Run(slot), reach: run.reach }));
+            }
+            if looked == RUNS {
+                break;
+            }
+        }
+        best.map(|(_, choice)| choice)
+    }
+
+    /// Whether a block can be part of a run.
+    fn joins(&self, facts: &Facts<'_>, block: &Block) -> bool {
+        let mine = self.mixed || block.class == self.class;
+        block.state == State::Free && mine && self.reach(facts, block).is_some()
+    }
+
+    fn measure_run(&self, facts: &Facts<'_>, first: usize) -> RunOfBlocks {
+        let mut run = RunOfBlocks { blocks: 0, size: 0, end: 0, reach: Reach::Own };
+        for (_, block) in facts.blocks.walk(Link::to(first)) {
+            if !self.joins(facts, block) {
+                break;
+            }
+            let Some(reach) = self.reach(facts, block) else { break };
+            run.blocks += 1;
+            run.end = block.end();
+            // Only as many as it takes: what lies behind them does not count.
+            if run.size < self.size {
+                run.size = run.size.wrapping_add(block.size);
+                run.reach = run.reach.max(reach);
+            }
+        }
+        run
+    }
+
+    /// The largest free block that the stream may use.
+    pub(crate) fn largest_usable(&self, facts: &Facts<'_>) -> u64 {
+        let of = |class| {
+            let entries = facts.index.entries(&facts.blocks, (self.pool, Kind::Free(class)), 0);
+            entries.filter(|(_, b)| self.reach(facts, b).is_some()).map(|(_, b)| b.size).max().unwrap_or(0)
+        };
+        of(Class::Large).max(of(Class::Small))
+    }
+
+    /// The points of a block that keep the stream from it.
+    pub(crate) fn unreached<'f>(&'f self, facts: &'f Facts<'_>, block: &'f Block) -> impl Iterator<Item = Mark> + 'f {
+        let level = facts.pool(self.pool).level();
+        let events = self.waited || facts.pool(self.pool).reuse.contains(Reuse::EVENT);
+        facts.order.all_marks(&block.points).filter(move |&mark| match facts.order.reached(self.stream, mark, level) {
+            Reach::Not => true,
+            Reach::Event => !events,
+            Reach::Own | Reach::Settled => false,
+        })
+    }
+
+    /// The next question to the driver, no stream being asked twice by call number `call`: about the stream of the block
+    /// freed first among those large enough, else among all, since pieces may join and their granules may be moved.
+    pub(crate) fn question(&self, facts: &Facts<'_>, call: u64) -> Option<Question> {
+        let mut best: Option<((bool, u64), Mark)> = None;
+        for class in [Class::Large, Class::Small] {
+            for (_, block) in facts.index.entries(&facts.blocks, (self.pool, Kind::Free(class)), 0) {
+                let rank = (block.size < self.size || class != self.class, block.freed);
+                if best.is_some_and(|(least, _)| least <= rank) {
+                    continue;
+                }
+                let open = |mark: &Mark| facts.order.stream(mark.stream).asked < call;
+                if let Some(mark) = self.unreached(facts, block).find(open) {
+                    best = Some((rank, mark));
+                }
+            }
+        }
+        best.map(|(_, mark)| Question { stream: mark.stream, about: facts.order.covered_by(mark) })
+    }
+
+    /// The next question whose answer might let granules be moved: about the block freed first among those whose past is
+    /// not known to be complete, the asking stream's own among them. Only by markers that are laid already.
+    pub(crate) fn settling_question(&self, facts: &Facts<'_>, call: u64) -> Option<Question> {
+        let mut best: Option<(u64, Question)> = None;
+        for class in [Class::Large, Class::Small] {
+            let entries =
+                facts.index.entries(&facts.blocks, (self.pool, Kind::Free(class)), facts.pool(self.pool).granularity);
+            for (_, block) in entries.filter(|(_, b)| facts.granules_inside(b).is_some()) {
+                if best.is_some_and(|(freed, _)| freed <= block.freed) {
+                    continue;
+                }
+                let open = facts.order.all_marks(&block.points).find(|&mark| {
+                    !facts.order.settled(mark, Level::Known) && facts.order.stream(mark.stream).asked < call
+                });
+                let question = open.map(|mark| Question { stream: mark.stream, about: facts.order.covered_by(mark) });
+                let useful = question.filter(|q| matches!(q.about, CoveredBy::Marker { .. }));
+                best = useful.map(|question| (block.freed, question)).or(best);
+            }
+        }
+        best.map(|(_, question)| question)
+    }
+
+    /// The next wait to insert, towards a block that is large enough: the one that needs the fewest waits, the smallest of
+    /// those; else towards a run of blocks that would be. Only for markers that are laid already: one laid now would stand
+    /// behind the other stream's whole queue.
+    pub(crate) fn dependency(&self, facts: &Facts<'_>) -> Option<Dependency> {
+        let entries = facts.index.entries(&facts.blocks, self.home(), self.size);
+        let waiting = entries.filter(|(_, block)| self.could_wait(facts, block));
+        let ranked = waiting.map(|(slot, b)| ((self.unreached(facts, b).count(), b.size, b.at), slot));
+        if let Some((_, slot)) = ranked.min() {
+            return self.first_wait(facts, facts.blocks.get(slot));
+        }
+        let imagined = Self { imagine_waits: true, ..*self };
+        let Taken::Run(first) = imagined.choose_run(facts)?.taken else {
+            return None;
+        };
+        let run = facts.blocks.walk(Link::to(first)).take_while(|(_, b)| imagined.joins(facts, b));
+        run.map(|(_, block)| block).find_map(|block| self.first_wait(facts, block))
+    }
+
+    fn first_wait(&self, facts: &Facts<'_>, block: &Block) -> Option<Dependency> {
+        let on = self.unreached(facts, block).next()?;
+        match facts.order.covered_by(on) {
+            CoveredBy::Marker { slot, .. } => Some(Dependency { marker: slot, on }),
+            CoveredBy::Stream { .. } | CoveredBy::Nothing => None,
+        }
+    }
+}
+
+/// A run as it was measured.
+struct RunOfBlocks {
+    blocks: usize,
+    size: u64,
+    end: u64,
+    reach: Reach,
+}
+
+/// Where a pool can grow for a malloc.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Growth {
+    pub(crate) hole: usize,
+    /// The part of the hole that is mapped.
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+    /// A usable free block at the edge of that part, which is taken together with it.
+    pub(crate) edge: Option<Edge>,
+    pub(crate) reach: Reach,
+}
+
+impl Growth {
+    /// Bytes that are to be mapped.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.to.wrapping_sub(self.from)
+    }
+}
+
+/// On which side of the new granules the free block lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Edge {
+    Before(usize),
+    After(usize),
+}
+
+impl Ask {
+    /// The place that needs the fewest new granules; ties go to the smallest hole, then to the lowest address. `None`: no
+    /// hole is long enough.
+    pub(crate) fn growth(&self, facts: &Facts<'_>) -> Option<Growth> {
+        let holes = facts.index.entries(&facts.blocks, (self.pool, Kind::Hole), 0);
+        let growths = holes.filter_map(|(slot, hole)| self.growth_in(facts, slot, hole).map(|g| (g, hole.size)));
+        growths.min_by_key(|(g, hole)| (g.to.wrapping_sub(g.from), *hole, g.from)).map(|(g, _)| g)
+    }
+
+    fn growth_in(&self, facts: &Facts<'_>, slot: usize, hole: &Block) -> Option<Growth> {
+        let pool = facts.pool(self.pool);
+        let edge = |link: Link| {
+            let slot = link.slot()?;
+            let block = facts.blocks.get(slot);
+            let reach = self.joins(facts, block).then(|| self.reach(facts, block)).flatten()?;
+            Some((slot, block.size, reach))
+        };
+        let fits = |bytes: u64| bytes > 0 && bytes <= hole.size;
+        if let Some((block, size, reach)) = edge(hole.prev) {
+            let bytes = pool.granule_up(self.size.saturating_sub(size));
+            if fits(bytes) {
+                let to = hole.at.wrapping_add(bytes);
+                return Some(Growth { hole: slot, from: hole.at, to, edge: Some(Edge::Before(block)), reach });
+            }
+        }
+        if let Some((block, size, reach)) = edge(hole.next) {
+            let bytes = pool.granule_up(self.size.saturating_sub(size));
+            if fits(bytes) {
+                let from = hole.end().wrapping_sub(bytes);
+                return Some(Growth { hole: slot, from, to: hole.end(), edge: Some(Edge::After(block)), reach });
+            }
+        }
+        let bytes = pool.granule_up(self.size);
+        let to = hole.at.wrapping_add(bytes);
+        fits(bytes).then_some(Growth { hole: slot, from: hole.at, to, edge: None, reach: Reach::Settled })
+    }
+}
+
+impl Edge {
+    /// The free block.
+    pub(crate) fn block(self) -> usize {
+        match self {
+            Self::Before(block) | Self::After(block) => block,
+        }
+    }
+}
+
+/// Whether a block's whole past is complete, as far as weir knows: then its granules may be moved or released.
+pub(crate) fn is_settled(facts: &Facts<'_>, block: &Block) -> bool {
+    facts.order.all_settled(&block.points, Level::Known)
+}

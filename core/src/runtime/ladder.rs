@@ -1,0 +1,470 @@
+//! A malloc in flight: the ladder from memory that is there to an error with the whole picture.
+
+use super::grow::{Failure, Grow, Grown};
+use super::release::Release;
+use super::state::{Lay, completion};
+use super::{Action, Outcome, Plan, State, Step};
+use crate::block::{self, Block};
+use crate::driver::{Completion, DriverErrorKind, Target};
+use crate::error::{MallocError, Unusable};
+use crate::id::{LabelId, PoolId, StreamId};
+use crate::order::{CoveredBy, Points};
+use crate::policy::{Preference, Reuse};
+use crate::release;
+use crate::reuse::{Ask, Choice, Dependency, Question};
+use crate::trace::{self, Record, Source};
+use crate::units::{Bytes, DevicePtr, Seq};
+
+/// One way out of a shortage. After each, everything is searched again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rung {
+    /// Ask the driver what is complete.
+    Ask,
+    /// Move or create granules.
+    Grow,
+    /// Take a part of a granule of the other class.
+    Mix,
+    /// Insert a wait.
+    Wait,
+    /// Release what other pools of the device do not use; then grow once more.
+    Others,
+}
+
+const GROW_FIRST: [Rung; 5] = [Rung::Ask, Rung::Grow, Rung::Mix, Rung::Wait, Rung::Others];
+const WAIT_FIRST: [Rung; 5] = [Rung::Ask, Rung::Wait, Rung::Grow, Rung::Mix, Rung::Others];
+
+/// The driver call that was asked for last.
+#[derive(Debug)]
+enum Doing {
+    Nothing,
+    Laying(Lay),
+    Asking(Question),
+    Waiting(Dependency),
+    Growing(Grow),
+    Releasing(Release),
+}
+
+/// Whether the call may call the driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// As much as it takes.
+    Full,
+    /// Not at all: from a handler.
+    None,
+}
+
+/// A malloc in flight.
+#[derive(Debug)]
+pub(super) struct Malloc {
+    pool: PoolId,
+    stream: StreamId,
+    asked: Bytes,
+    label: LabelId,
+    patience: Patience,
+    ask: Ask,
+    seq: Seq,
+    call: u64,
+    rung: usize,
+    /// The next pool that may be asked to release something.
+    other: usize,
+    begun: bool,
+    /// The driver refused a wait, or a growth failed: that rung is done with.
+    wait_failed: bool,
+    grow_failed: bool,
+    doing: Doing,
+    /// The device or the arena, not the limit, ended a growth.
+    failure: Option<Failure>,
+    no_range: bool,
+}
+
+impl Plan for Malloc {
+    type Output = Result<DevicePtr, MallocError>;
+
+    fn advance(&mut self, state: &mut State<'_>, outcome: Option<Outcome>) -> Step<Self::Output> {
+        if !self.begun {
+            self.begun = true;
+            match self.begin(state) {
+                Ok(None) => {}
+                Ok(Some(action)) => return Step::Do(action),
+                Err(error) => return Step::Done(Err(state.refuse_malloc(self.pool, self.stream, self.asked, error))),
+            }
+        }
+        let step = match self.resume(state, outcome) {
+            Some(step) => step,
+            None => self.climb(state),
+        };
+        if let Step::Done(result) = &step {
+            let result = *result;
+            state.unpin_pool(self.ask.pool);
+            state.unpin_stream(self.ask.stream);
+            return Step::Done(result.map_err(|e| state.refuse_malloc(self.pool, self.stream, self.asked, e)));
+        }
+        step
+    }
+}
+
+impl Malloc {
+    /// Checks everything, takes a position on the stream, and lays the marker that is due.
+    fn begin(&mut self, state: &mut State<'_>) -> Result<Option<Action>, MallocError> {
+        let stream = state.facts.order.find_stream(self.stream)?;
+        let pool = state.facts.find_pool(self.pool)?;
+        let facts = *state.facts.pool(pool);
+        let (limit, requested) = (Bytes(facts.limit), self.asked);
+        if requested == Bytes::ZERO {
+            return Err(MallocError::ZeroSize);
+        }
+        if state.facts.order.stream(stream).device != facts.device {
+            return Err(MallocError::OtherDevice { stream: self.stream, pool: self.pool });
+        }
+        if state.facts.order.stream(stream).capturing {
+            return Err(MallocError::Capturing(self.stream));
+        }
+        let size = requested.round_up(Bytes(facts.alignment)).ok_or(MallocError::Overflow { requested })?;
+        if size > limit {
+            return Err(MallocError::AboveLimit { requested, limit });
+        }
+        self.ask = Ask { pool, stream, size: size.0, class: state.class_of(pool, size.0), ..self.ask };
+        let marker = match self.patience {
+            Patience::Full => state.plan_marker(stream),
+            Patience::None => None,
+        };
+        self.seq = state.facts.order.tick(stream);
+        state.pin_pool(pool);
+        state.pin_stream(stream);
+        Ok(marker.map(|(lay, action)| {
+            self.doing = Doing::Laying(lay);
+            action
+        }))
+    }
+
+    /// Commits what the driver did. `None`: search again.
+    fn resume(
+        &mut self,
+        state: &mut State<'_>,
+        outcome: Option<Outcome>,
+    ) -> Option<Step<Result<DevicePtr, MallocError>>> {
+        let outcome = outcome?;
+        match core::mem::replace(&mut self.doing, Doing::Nothing) {
+            Doing::Nothing => None,
+            Doing::Laying(lay) => {
+                state.commit_marker(lay, outcome);
+                None
+            }
+            Doing::Asking(question) => {
+                self.commit_question(state, question, outcome);
+                None
+            }
+            Doing::Waiting(dependency) => {
+                self.commit_wait(state, dependency, &outcome);
+                None
+            }
+            Doing::Growing(grow) => self.continue_growth(state, grow, Some(outcome)),
+            Doing::Releasing(release) => self.continue_release(state, release, Some(outcome)),
+        }
+    }
+
+    /// Searches, and where nothing is there, takes the next rung.
+    fn climb(&mut self, state: &mut State<'_>) -> Step<Result<DevicePtr, MallocError>> {
+        if let Some(choice) = self.ask.choose(&state.facts) {
+            return Step::Done(self.take(state, choice));
+        }
+        if self.patience == Patience::None {
+            return Step::Done(Err(MallocError::Unusable(Unusable::Busy)));
+        }
+        if self.call == 0 {
+            self.call = state.next_call();
+        }
+        let rungs = match state.facts.pool(self.ask.pool).preference {
+            Preference::GrowFirst => GROW_FIRST,
+            Preference::WaitFirst => WAIT_FIRST,
+        };
+        while let Some(&rung) = rungs.get(self.rung) {
+            let step = match rung {
+                Rung::Ask => self.question(state),
+                Rung::Grow => self.grow(state),
+                Rung::Mix => self.ask.choose_mixed(&state.facts).map(|choice| Step::Done(self.take(state, choice))),
+                Rung::Wait => self.wait(state),
+                Rung::Others => self.release_others(state),
+            };
+            if let Some(step) = step {
+                return step;
+            }
+            self.rung = self.rung.wrapping_add(1);
+        }
+        if state.facts.pool(self.ask.pool).transits > 0 {
+            // What another thread is mapping or unmapping may be what is missing here: begin anew when it is done.
+            (self.rung, self.other, self.failure) = (0, 0, None);
+            (self.wait_failed, self.grow_failed, self.no_range) = (false, false, false);
+            return Step::Wait;
+        }
+        Step::Done(Err(self.exhausted(state)))
+    }
+
+    fn take(&mut self, state: &mut State<'_>, choice: Choice) -> Result<DevicePtr, MallocError> {
+        let source = self.ask.source(choice.reach);
+        let points = state.points_of_choice(choice, self.ask.size);
+        let slot = state.facts.take(choice, self.ask.size)?;
+        Ok(self.publish(state, slot, source, points))
+    }
+
+    /// Makes a block in transit live.
+    fn publish(&mut self, state: &mut State<'_>, slot: usize, source: Source, points: trace::Points) -> DevicePtr {
+        let id = state.next_allocation();
+        let (asked, label, stream) = (self.asked, self.label, self.ask.stream);
+        state.facts.set_points(slot, Points::NONE);
+        state.facts.describe(slot, |b| {
+            *b = Block { state: block::State::Live, id, asked: asked.0, label, freed: 0, ..*b };
+        });
+        if !state.facts.blocks.publish(slot) {
+            state.fail("block lookup is full");
+        }
+        let Block { at, size, .. } = *state.facts.blocks.get(slot);
+        let pool = state.facts.pool_mut(self.ask.pool);
+        pool.add_used(size, asked.0);
+        if let Some(count) = pool.by_source.get_mut(source as usize) {
+            *count = count.wrapping_add(1);
+        }
+        let offset = Bytes(at.wrapping_sub(pool.base));
+        let stream = state.facts.order.stream_id(stream);
+        state.record(Record::Malloc {
+            pool: self.pool,
+            stream,
+            seq: self.seq,
+            id,
+            asked,
+            given: Bytes(size),
+            offset,
+            source,
+            label,
+            points,
+        });
+        DevicePtr(at)
+    }
+
+    /// Asks about one more stream.
+    fn question(&mut self, state: &mut State<'_>) -> Option<Step<Result<DevicePtr, MallocError>>> {
+        if !state.facts.pool(self.ask.pool).reuse.contains(Reuse::OPPORTUNISTIC) {
+            return None;
+        }
+        while let Some(question) = self.ask.question(&state.facts, self.call) {
+            if let Some(action) = self.put(state, question) {
+                return Some(Step::Do(action));
+            }
+        }
+        None
+    }
+
+    /// Puts a question to the driver, unless nobody can answer it. Its stream is not asked about again in this call.
+    fn put(&mut self, state: &mut State<'_>, question: Question) -> Option<Action> {
+        state.facts.order.stream_mut(question.stream).asked =
+            self.call.max(state.facts.order.stream(question.stream).asked);
+        let what = match question.about {
+            CoveredBy::Marker { slot, .. } => {
+                state.facts.order.pin_marker(slot);
+                Target::Marker(state.marker_slot(slot))
+            }
+            CoveredBy::Stream { .. } => {
+                state.pin_stream(question.stream);
+                Target::Stream(state.native(question.stream))
+            }
+            CoveredBy::Nothing => return None,
+        };
+        self.doing = Doing::Asking(question);
+        Some(Action::Query { what })
+    }
+
+    fn commit_question(&mut self, state: &mut State<'_>, question: Question, outcome: Outcome) {
+        let answer = completion(outcome);
+        let complete = matches!(answer, Ok(Completion::Complete));
+        let seq = match question.about {
+            CoveredBy::Marker { slot, seq } => {
+                state.facts.order.end_marker_query(slot, complete);
+                seq
+            }
+            CoveredBy::Stream { head } => {
+                state.unpin_stream(question.stream);
+                if complete {
+                    state.facts.order.settle(question.stream, head, crate::order::Level::Known);
+                }
+                head
+            }
+            CoveredBy::Nothing => Seq::ZERO,
+        };
+        if answer.is_ok() {
+            let stream = state.facts.order.stream_id(question.stream);
+            state.record(Record::Asked { stream, seq, complete });
+        }
+        // Without switch 2 the pool does not allocate by what weir learns.
+        self.ask.asked |= complete && state.facts.pool(self.ask.pool).reuse.contains(Reuse::OPPORTUNISTIC);
+    }
+
+    /// Inserts one more wait.
+    fn wait(&mut self, state: &mut State<'_>) -> Option<Step<Result<DevicePtr, MallocError>>> {
+        if self.wait_failed || !state.facts.pool(self.ask.pool).reuse.contains(Reuse::INTERNAL) {
+            return None;
+        }
+        let dependency = self.ask.dependency(&state.facts)?;
+        state.facts.order.pin_marker(dependency.marker);
+        self.doing = Doing::Waiting(dependency);
+        let marker = state.marker_slot(dependency.marker);
+        Some(Step::Do(Action::Wait { stream: state.native(self.ask.stream), marker }))
+    }
+
+    fn commit_wait(&mut self, state: &mut State<'_>, dependency: Dependency, outcome: &Outcome) {
+        state.facts.order.end_marker_wait(self.ask.stream, dependency.marker, outcome.is_ok());
+        if let Err(error) = *outcome {
+            self.failure = Some(Failure::Driver(error));
+            self.wait_failed = true;
+            return;
+        }
+        self.ask.waited = true;
+        let on = state.facts.order.point(dependency.on);
+        let marker = dependency.marker as u32;
+        state.record(Record::WaitInserted { stream: self.stream, seq: self.seq, marker, on });
+    }
+
+    fn grow(&mut self, state: &mut State<'_>) -> Option<Step<Result<DevicePtr, MallocError>>> {
+        // A pool that released something gives the growth another chance.
+        if self.grow_failed && self.other == 0 {
+            return None;
+        }
+        state.facts.sweep(self.ask.pool);
+        // The sweep may have joined what was apart.
+        if let Some(choice) = self.ask.choose(&state.facts) {
+            return Some(Step::Done(self.take(state, choice)));
+        }
+        let Some(growth) = self.ask.growth(&state.facts) else {
+            self.no_range = true;
+            return None;
+        };
+        let spared = growth.edge.map(crate::reuse::Edge::block);
+        if release::available(&state.facts, self.ask.pool, spared) < growth.bytes() {
+            // Rather than creating memory, learn whether some that is free can be moved.
+            let question = self.ask.settling_question(&state.facts, self.call);
+            if let Some(action) = question.and_then(|question| self.put(state, question)) {
+                return Some(Step::Do(action));
+            }
+            if release::held(&state.facts, self.ask.pool).whole_pending {
+                let device = state.facts.pool(self.ask.pool).device;
+                state.begin_burst(device);
+            }
+        }
+        match state.begin_grow(&self.ask, growth, self.call) {
+            Ok(grow) => self.continue_growth(state, grow, None),
+            Err(failure) => {
+                self.note(failure);
+                None
+            }
+        }
+    }
+
+    fn continue_growth(
+        &mut self,
+        state: &mut State<'_>,
+        mut grow: Grow,
+        outcome: Option<Outcome>,
+    ) -> Option<Step<Result<DevicePtr, MallocError>>> {
+        match grow.advance(state, &self.ask, outcome) {
+            Grown::Do(action) => {
+                self.doing = Doing::Growing(grow);
+                Some(Step::Do(action))
+            }
+            Grown::Ready { block, edge } => {
+                let points = edge.map_or_else(trace::Points::default, |edge| state.points_of_block(edge.block()));
+                let slot = state.finish_grow(&self.ask, self.seq, (block, edge));
+                Some(Step::Done(Ok(self.publish(state, slot, Source::Grow, points))))
+            }
+            Grown::Failed(failure) => {
+                self.note(failure);
+                self.grow_failed = true;
+                None
+            }
+        }
+    }
+
+    /// A shortage of the device or of an arena is named in the end, unless something else helps.
+    fn note(&mut self, failure: Failure) {
+        if failure != Failure::NoRoom {
+            self.failure = Some(failure);
+        }
+    }
+
+    /// Where the device itself is full, other pools' free memory can help.
+    fn release_others(&mut self, state: &mut State<'_>) -> Option<Step<Result<DevicePtr, MallocError>>> {
+        let Some(Failure::Driver(error)) = self.failure else {
+            return None;
+        };
+        if error.kind != DriverErrorKind::Exhausted {
+            return None;
+        }
+        let mine = *state.facts.pool(self.ask.pool);
+        let others = state.facts.pools.iter().skip(self.other);
+        let found = others.map(|(slot, pool)| (slot, pool.device)).find(|&(slot, device)| {
+            slot != self.ask.pool && device == mine.device && release::available(&state.facts, slot, None) > 0
+        });
+        let (slot, _) = found?;
+        self.other = slot.wrapping_add(1);
+        state.pin_pool(slot);
+        let plan = Release::new(slot, mine.granule_up(self.ask.size), trace::UnmapReason::Trim);
+        self.continue_release(state, plan, None)
+    }
+
+    fn continue_release(
+        &mut self,
+        state: &mut State<'_>,
+        mut release: Release,
+        outcome: Option<Outcome>,
+    ) -> Option<Step<Result<DevicePtr, MallocError>>> {
+        match release.advance(state, outcome) {
+            Step::Do(action) => {
+                self.doing = Doing::Releasing(release);
+                Some(Step::Do(action))
+            }
+            Step::Wait => Some(Step::Wait),
+            Step::Done(()) => {
+                state.unpin_pool(release.pool());
+                self.grow(state)
+            }
+        }
+    }
+
+    /// Nothing helped.
+    fn exhausted(&self, state: &mut State<'_>) -> MallocError {
+        match self.failure {
+            Some(Failure::Driver(error)) if error.kind != DriverErrorKind::Exhausted => MallocError::Driver(error),
+            Some(Failure::Arena(full)) => MallocError::ArenaFull(full),
+            _ => {
+                let picture = state.picture(&self.ask);
+                let room = picture.limit.0.saturating_sub(picture.reserved.0) >= picture.requested.0;
+                if self.no_range && room {
+                    let range = Bytes(state.facts.pool(self.ask.pool).range);
+                    return MallocError::NoAddressRange { requested: picture.requested, range };
+                }
+                MallocError::OutOfMemory(picture)
+            }
+        }
+    }
+}
+
+impl Malloc {
+    pub(super) fn new(pool: PoolId, asked: Bytes, stream: StreamId, label: LabelId, patience: Patience) -> Self {
+        Self {
+            pool,
+            stream,
+            asked,
+            label,
+            patience,
+            ask: Ask::about(0, 0),
+            seq: Seq::ZERO,
+            call: 0,
+            rung: 0,
+            other: 0,
+            begun: false,
+            wait_failed: false,
+            grow_failed: false,
+            doing: Doing::Nothing,
+            failure: None,
+            no_range: false,
+        }
+    }
+}

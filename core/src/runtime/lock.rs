@@ -1,0 +1,53 @@
+//! The lock is the embedder's choice.
+
+use core::cell::RefCell;
+
+/// A lock around the runtime's state. weir takes it once per decision and never while it calls a driver or a sink.
+pub trait Lock<T> {
+    /// A lock around `value`.
+    fn new(value: T) -> Self;
+
+    /// Waits for the lock and runs `f`. `None`: it can never be had (re-entered on one thread).
+    fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R>;
+
+    /// Runs `f` if the lock is free now.
+    fn try_with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R>;
+
+    /// Lets others run while a call of theirs that is in flight is waited for.
+    fn relax();
+}
+
+impl<T> Lock<T> for spin::Mutex<T> {
+    fn new(value: T) -> Self {
+        Self::new(value)
+    }
+
+    fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
+        Some(f(&mut self.lock()))
+    }
+
+    fn try_with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
+        self.try_lock().map(|mut value| f(&mut value))
+    }
+
+    fn relax() {
+        core::hint::spin_loop();
+    }
+}
+
+/// For a single thread.
+impl<T> Lock<T> for RefCell<T> {
+    fn new(value: T) -> Self {
+        Self::new(value)
+    }
+
+    fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
+        self.try_with(f)
+    }
+
+    fn try_with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
+        self.try_borrow_mut().ok().map(|mut value| f(&mut value))
+    }
+
+    fn relax() {}
+}

@@ -1,0 +1,217 @@
+//! The runtime: pools, streams and events together. The only module that calls the driver and writes the log.
+//!
+//! **Plan, perform, commit.** A call looks at the facts under the lock and decides on one driver call; the driver is
+//! called without the lock; the outcome is committed under the lock, and the call decides again. What is half way is in
+//! transit: counted, offered to nobody. A call that needs no driver call takes the lock once.
+//!
+//! Lock order: the sink's lock is taken only when none is held, and the state's lock may be taken under it.
+
+mod events;
+mod free;
+mod grow;
+mod ladder;
+mod lock;
+mod malloc;
+mod picture;
+mod place;
+mod pools;
+mod refusal;
+mod release;
+mod report;
+mod state;
+mod storage;
+mod streams;
+mod sync;
+mod verify;
+
+pub use events::Recorded;
+pub use lock::Lock;
+pub use release::Trimmed;
+pub use report::BlockInfo;
+pub use state::{Counters, State};
+pub use storage::{Arenas, Capacities, Storage};
+pub use streams::{Capture, StreamConfig};
+pub use verify::Violation;
+
+use crate::driver::{Completion, Driver, DriverError, GranuleHandle, MarkerSlot, NativeStream, Target};
+use crate::error::Unusable;
+use crate::id::DeviceId;
+use crate::trace::{PAGE_BYTES, Sink, records_in};
+use crate::units::DevicePtr;
+use core::marker::PhantomData;
+
+/// A pool runtime over lent arenas, a driver, a sink for the log, and the embedder's choice of lock.
+///
+/// All methods take `&self`. With a [`spin::Mutex`] (see [`Shared`](crate::Shared)) it may be called from several
+/// threads; with a `RefCell` (see [`Local`](crate::Local)) from one.
+pub struct Runtime<'a, D, S, L> {
+    state: L,
+    driver: D,
+    outlet: spin::Mutex<Outlet<S>>,
+    arenas: PhantomData<&'a ()>,
+}
+
+/// The sink, and the page on its way there.
+struct Outlet<S> {
+    sink: S,
+    page: [u8; PAGE_BYTES],
+}
+
+/// One driver call that a plan asks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Action {
+    Create { device: DeviceId },
+    Destroy { device: DeviceId, handle: GranuleHandle },
+    Map { device: DeviceId, at: DevicePtr, handle: GranuleHandle, stream: Option<NativeStream> },
+    Unmap { device: DeviceId, at: DevicePtr, stream: Option<NativeStream> },
+    Lay { marker: MarkerSlot, stream: NativeStream },
+    Query { what: Target },
+    Wait { stream: NativeStream, marker: MarkerSlot },
+    Synchronise { what: Target },
+}
+
+/// What a driver call answered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Answer {
+    Done,
+    Handle(GranuleHandle),
+    Completion(Completion),
+}
+
+/// The outcome of a driver call.
+pub(crate) type Outcome = Result<Answer, DriverError>;
+
+/// What a plan wants next.
+#[must_use]
+pub(crate) enum Step<T> {
+    Do(Action),
+    /// Let another call that is in flight go on, then decide again.
+    Wait,
+    Done(T),
+}
+
+/// A call that may take several driver calls: decides under the lock, one driver call at a time.
+pub(crate) trait Plan {
+    type Output;
+
+    /// Commits the outcome of the driver call that was asked for last, if any, and decides what comes next.
+    fn advance(&mut self, state: &mut State<'_>, outcome: Option<Outcome>) -> Step<Self::Output>;
+}
+
+impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
+    /// A runtime with nothing in it. The arenas must be untouched or cleared.
+    pub fn new(arenas: Arenas<'a>, driver: D, sink: S) -> Self {
+        let mut state = State::new(arenas);
+        state.begin_log(driver.now());
+        Self {
+            state: L::new(state),
+            driver,
+            outlet: spin::Mutex::new(Outlet { sink, page: [0; PAGE_BYTES] }),
+            arenas: PhantomData,
+        }
+    }
+
+    /// The driver, for what is beyond pools: launching work, creating streams.
+    pub fn driver(&self) -> &D {
+        &self.driver
+    }
+
+    /// Ends the current page of the log and hands everything to the sink.
+    pub fn flush(&self) {
+        let _ = self.state.with(|state| state.log.seal());
+        self.drain();
+    }
+
+    /// Calls `f` with the sink, once all finished pages are there. While it runs, other threads' pages wait.
+    pub fn with_sink<R>(&self, f: impl FnOnce(&mut S) -> R) -> R {
+        self.flush();
+        f(&mut self.outlet.lock().sink)
+    }
+
+    /// Runs `f` on the state under the lock, with the clock read before; hands finished pages on afterwards.
+    fn enter<R, E: From<Unusable>>(&self, f: impl FnOnce(&mut State<'a>) -> Result<R, E>) -> Result<R, E> {
+        let now = self.driver.now();
+        let entered = self.state.with(|state| {
+            state.begin(now)?;
+            let result = f(state);
+            Ok((result, state.log.has_page()))
+        });
+        self.leave(entered.unwrap_or(Err(Unusable::Busy)))
+    }
+
+    fn leave<R, E: From<Unusable>>(&self, entered: Result<(Result<R, E>, bool), Unusable>) -> Result<R, E> {
+        let (result, pages) = entered?;
+        if pages {
+            self.drain();
+        }
+        result
+    }
+
+    /// Hands finished pages to the sink. Whoever finds the sink busy leaves: the thread that is there takes all.
+    fn drain(&self) {
+        loop {
+            let Some(mut outlet) = self.outlet.try_lock() else {
+                return;
+            };
+            let Outlet { sink, page } = &mut *outlet;
+            while let Some(Some(length)) = self.state.with(|state| state.log.take_page(page)) {
+                let kept = page.get(..length).is_some_and(|page| sink.page(page).is_ok());
+                if !kept {
+                    let _ = self.state.with(|state| state.log.count_lost(records_in(page)));
+                }
+            }
+            drop(outlet);
+            // A page may have been finished between the last look and the release of the sink.
+            if self.state.with(|state| state.log.has_page()) != Some(true) {
+                return;
+            }
+        }
+    }
+
+    /// Performs one driver call, without the lock.
+    fn perform(&self, action: Action) -> Outcome {
+        let driver = &self.driver;
+        match action {
+            Action::Create { device } => driver.create(device).map(Answer::Handle),
+            Action::Destroy { device, handle } => driver.destroy(device, handle).map(|()| Answer::Done),
+            Action::Map { device, at, handle, stream } => driver.map(device, at, handle, stream).map(|()| Answer::Done),
+            Action::Unmap { device, at, stream } => driver.unmap(device, at, stream).map(|()| Answer::Done),
+            Action::Lay { marker, stream } => driver.lay(marker, stream).map(|()| Answer::Done),
+            Action::Query { what } => driver.query(what).map(Answer::Completion),
+            Action::Wait { stream, marker } => driver.wait(stream, marker).map(|()| Answer::Done),
+            Action::Synchronise { what } => driver.synchronise(what).map(|()| Answer::Done),
+        }
+    }
+
+    /// Runs a plan to its end.
+    fn drive<P: Plan>(&self, plan: &mut P) -> Result<P::Output, Unusable> {
+        let mut step = self.enter(|state| Ok::<_, Unusable>(plan.advance(state, None)))?;
+        loop {
+            match step {
+                Step::Done(output) => return Ok(output),
+                Step::Wait => {
+                    L::relax();
+                    step = self.commit(|state| plan.advance(state, None))?;
+                }
+                Step::Do(action) => {
+                    let outcome = self.perform(action);
+                    step = self.commit(|state| {
+                        state.count(action, &outcome);
+                        plan.advance(state, Some(outcome))
+                    })?;
+                }
+            }
+        }
+    }
+
+    /// As [`enter`](Self::enter), for the second half of a call: a corrupt state is no reason to stop half way.
+    fn commit<R>(&self, f: impl FnOnce(&mut State<'a>) -> R) -> Result<R, Unusable> {
+        let now = self.driver.now();
+        let entered = self.state.with(|state| {
+            state.set_time(now);
+            let result = f(state);
+            (result, state.log.has_page())
+        });
+        self.leave(entered.map(|(result, pages)| (Ok(result), pages)).ok_or(Unusable::Busy))
+    }
+}

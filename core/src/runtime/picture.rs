@@ -1,0 +1,83 @@
+//! What a malloc's record and its refusal say about the blocks around.
+
+use super::State;
+use crate::arena::Link;
+use crate::error::{OutOfMemory, PendingOn};
+use crate::order::Points;
+use crate::reuse::{Ask, Choice, Taken};
+use crate::trace;
+use crate::units::Bytes;
+
+impl State<'_> {
+    /// The points of what is about to be taken, for the log.
+    pub(super) fn points_of_choice(&self, choice: Choice, size: u64) -> trace::Points {
+        let first = match choice.taken {
+            Taken::Front(block) | Taken::Granules { block, .. } | Taken::Run(block) => block,
+        };
+        let mut points = Points::NONE;
+        let mut epoch = None;
+        let mut bytes = 0u64;
+        for (_, block) in self.facts.blocks.walk(Link::to(first)) {
+            for mark in block.points.marks() {
+                // A run may have more points than a record names; the first of each stream stand for it.
+                points.put(mark);
+            }
+            epoch = epoch.or(block.points.epoch());
+            bytes = bytes.saturating_add(block.size);
+            if bytes >= size {
+                break;
+            }
+        }
+        self.log_points(&points, epoch)
+    }
+
+    /// The points of one block, for the log.
+    pub(super) fn points_of_block(&self, block: usize) -> trace::Points {
+        let points = self.facts.blocks.get(block).points;
+        self.log_points(&points, points.epoch())
+    }
+
+    fn log_points(&self, points: &Points, epoch: Option<usize>) -> trace::Points {
+        let mut named = trace::Points { list: [None; 3], epoch: epoch.map_or(0, |row| row as u64 + 1) };
+        for (place, mark) in named.list.iter_mut().zip(points.marks()) {
+            *place = Some(self.facts.order.point(mark));
+        }
+        named
+    }
+
+    /// Everything that explains a refusal.
+    pub(super) fn picture(&mut self, ask: &Ask) -> OutOfMemory {
+        let pool = *self.facts.pool(ask.pool);
+        let mut picture = OutOfMemory {
+            requested: Bytes(ask.size),
+            used: Bytes(pool.used),
+            reserved: Bytes(pool.reserved),
+            limit: Bytes(pool.limit),
+            largest_usable: Bytes(ask.largest_usable(&self.facts)),
+            ..OutOfMemory::default()
+        };
+        let bytes = |on: &Option<PendingOn>| on.map_or(0, |on| on.bytes.0);
+        let mut most = picture.pending_on;
+        picture.pending = self.pending_by_stream(ask, |pending| {
+            // Each place keeps the larger of the two and hands the smaller on; what is left falls off the end.
+            let mut next = Some(pending);
+            for place in &mut most {
+                if bytes(&next) > bytes(place) {
+                    core::mem::swap(place, &mut next);
+                }
+            }
+        });
+        picture.pending_on = most;
+        picture
+    }
+
+    pub(super) fn pin_stream(&mut self, slot: usize) {
+        let stream = self.facts.order.stream_mut(slot);
+        stream.pins = stream.pins.saturating_add(1);
+    }
+
+    pub(super) fn unpin_stream(&mut self, slot: usize) {
+        let stream = self.facts.order.stream_mut(slot);
+        stream.pins = stream.pins.saturating_sub(1);
+    }
+}

@@ -1,0 +1,290 @@
+//! Moving blocks between states: splitting, merging, taking. Every change of a block's extent or state is made here, so
+//! that index, lookup, points and counts stay in step.
+
+use crate::arena::Link;
+use crate::block::{Block, Class, State};
+use crate::error::ArenaFull;
+use crate::facts::Facts;
+use crate::id::AllocId;
+use crate::order::Points;
+use crate::release::Releasable;
+use crate::reuse::{Choice, Taken};
+
+/// How many neighbours on each side one free looks at.
+const MERGES: usize = 4;
+
+impl Facts<'_> {
+    /// Replaces a block's points.
+    pub(super) fn set_points(&mut self, slot: usize, points: Points) {
+        self.order.hold_points(&points);
+        let old = core::mem::replace(&mut self.blocks.get_mut(slot).points, points);
+        self.order.drop_points(&old);
+    }
+
+    /// Cuts a block after `size` bytes; neither part is in an index afterwards.
+    pub(super) fn cut(&mut self, slot: usize, size: u64) -> Result<usize, ArenaFull> {
+        let second = self.blocks.split(slot, size)?;
+        let points = self.blocks.get(second).points;
+        self.order.hold_points(&points);
+        Ok(second)
+    }
+
+    /// Joins a block with its successor; neither is in an index.
+    pub(super) fn join(&mut self, slot: usize, points: Points) {
+        let Some(next) = self.blocks.get(slot).next.slot() else {
+            return;
+        };
+        self.set_points(next, Points::NONE);
+        self.set_points(slot, points);
+        let Block { freed, class, .. } = *self.blocks.get(next);
+        let block = self.blocks.get_mut(slot);
+        block.freed = block.freed.max(freed);
+        block.id = AllocId(0);
+        if block.class != class {
+            block.class = Class::Large;
+        }
+        self.blocks.absorb_next(slot);
+    }
+
+    /// Takes a free block or hole out of the index.
+    pub(super) fn unlist(&mut self, slot: usize) {
+        self.index.remove(&mut self.blocks, slot);
+    }
+
+    fn list(&mut self, slot: usize) {
+        self.index.insert(&mut self.blocks, slot);
+    }
+
+    /// The points of two free neighbours as one block, if they may merge.
+    fn mergeable(&self, first: usize, second: usize) -> Option<Points> {
+        let (a, b) = (self.blocks.get(first), self.blocks.get(second));
+        let pool = self.pool(a.pool as usize);
+        // Where classes had to share a granule, its parts belong together again once they are free.
+        let alike = a.class == b.class || pool.granule_up(b.at) != b.at;
+        if a.state != State::Free || b.state != State::Free || !alike {
+            return None;
+        }
+        self.order.merged(&a.points, &b.points, pool.level())
+    }
+
+    /// Makes a block free and lists it, merged with those neighbours that lose nothing by it. Returns what it became.
+    pub(super) fn settle_free(&mut self, slot: usize) -> usize {
+        self.blocks.get_mut(slot).state = State::Free;
+        let mut slot = self.merge_around(slot);
+        // A small block that fills whole granules is nobody's small memory any more.
+        let block = self.blocks.get(slot);
+        let whole = self.granules_inside(block) == Some((block.at, block.end()));
+        if block.class == Class::Small && whole {
+            self.blocks.get_mut(slot).class = Class::Large;
+            slot = self.merge_around(slot);
+        }
+        self.list(slot);
+        slot
+    }
+
+    /// Merges an unlisted free block with its listed neighbours.
+    fn merge_around(&mut self, mut slot: usize) -> usize {
+        for _ in 0..MERGES {
+            let Some(prev) = self.blocks.get(slot).prev.slot() else {
+                break;
+            };
+            let Some(points) = self.mergeable(prev, slot) else {
+                break;
+            };
+            self.unlist(prev);
+            self.join(prev, points);
+            slot = prev;
+        }
+        for _ in 0..MERGES {
+            let Some(next) = self.blocks.get(slot).next.slot() else {
+                break;
+            };
+            let Some(points) = self.mergeable(slot, next) else {
+                break;
+            };
+            self.unlist(next);
+            self.join(slot, points);
+        }
+        slot
+    }
+
+    /// Makes a block a hole and lists it, merged with the holes beside it.
+    pub(super) fn settle_hole(&mut self, slot: usize) {
+        self.set_points(slot, Points::NONE);
+        let block = self.blocks.get_mut(slot);
+        block.state = State::Hole;
+        block.class = Class::Large;
+        block.id = AllocId(0);
+        let mut slot = slot;
+        if let Some(prev) = block.prev.slot()
+            && self.blocks.get(prev).state == State::Hole
+        {
+            self.unlist(prev);
+            self.join(prev, Points::NONE);
+            slot = prev;
+        }
+        if let Some(next) = self.blocks.get(slot).next.slot()
+            && self.blocks.get(next).state == State::Hole
+        {
+            self.unlist(next);
+            self.join(slot, Points::NONE);
+        }
+        self.list(slot);
+    }
+
+    /// Takes `[from, to)` out of a listed block and puts it in transit; what is left on either side is listed again.
+    pub(super) fn carve(&mut self, slot: usize, from: u64, to: u64) -> Result<usize, ArenaFull> {
+        let block = *self.blocks.get(slot);
+        let pieces = usize::from(block.at < from) + usize::from(to < block.end());
+        if self.blocks.room() < pieces {
+            return Err(self.blocks.full());
+        }
+        self.unlist(slot);
+        let mut middle = slot;
+        if block.at < from {
+            middle = self.cut(slot, from.wrapping_sub(block.at))?;
+            self.list(slot);
+        }
+        if to < block.end() {
+            let rest = self.cut(middle, to.wrapping_sub(from))?;
+            self.list(rest);
+        }
+        self.blocks.get_mut(middle).state = State::Transit;
+        Ok(middle)
+    }
+
+    /// Takes what was chosen, `size` bytes of it, out of the index; the rest is listed again. The block is in transit.
+    /// All or nothing.
+    pub(super) fn take(&mut self, choice: Choice, size: u64) -> Result<usize, ArenaFull> {
+        match choice.taken {
+            Taken::Front(slot) => {
+                let at = self.blocks.get(slot).at;
+                self.carve(slot, at, at.wrapping_add(size))
+            }
+            Taken::Granules { block, from, to } => {
+                if self.blocks.room() < 3 {
+                    return Err(self.blocks.full());
+                }
+                let slot = self.carve(block, from, to)?;
+                let class = match self.blocks.get(slot).class {
+                    Class::Small => Class::Large,
+                    Class::Large => Class::Small,
+                };
+                self.blocks.get_mut(slot).class = class;
+                self.trim_front(slot, size)?;
+                Ok(slot)
+            }
+            Taken::Run(first) => self.take_run(first, size),
+        }
+    }
+
+    /// Cuts what is beyond `size` bytes off an unlisted block and makes it free.
+    fn trim_front(&mut self, slot: usize, size: u64) -> Result<(), ArenaFull> {
+        if self.blocks.get(slot).size > size {
+            let rest = self.cut(slot, size)?;
+            self.settle_free(rest);
+        }
+        Ok(())
+    }
+
+    /// Takes adjacent listed blocks as one. The rest of the last keeps its own points.
+    fn take_run(&mut self, first: usize, size: u64) -> Result<usize, ArenaFull> {
+        if self.blocks.room() < 1 {
+            return Err(self.blocks.full());
+        }
+        self.unlist(first);
+        self.blocks.get_mut(first).state = State::Transit;
+        while self.blocks.get(first).size < size {
+            let Some(next) = self.blocks.get(first).next.slot() else {
+                break;
+            };
+            let missing = size.wrapping_sub(self.blocks.get(first).size);
+            self.unlist(next);
+            if self.blocks.get(next).size > missing {
+                let rest = self.cut(next, missing)?;
+                self.list(rest);
+            }
+            let points = self.blocks.get(first).points;
+            self.join(first, points);
+        }
+        Ok(first)
+    }
+
+    /// Merges every free block of the pool with its neighbours where they lose nothing. O(blocks of the pool).
+    pub(super) fn sweep(&mut self, pool: usize) {
+        let mut at = self.pool(pool).first;
+        for _ in 0..self.blocks.in_use() {
+            let Some(slot) = at.slot() else { break };
+            at = self.blocks.get(slot).next;
+            if self.blocks.get(slot).state == State::Free && self.can_merge_on(slot, at) {
+                self.unlist(slot);
+                let merged = self.settle_free(slot);
+                at = Link::to(merged);
+            }
+        }
+    }
+
+    fn can_merge_on(&self, slot: usize, next: Link) -> bool {
+        let block = self.blocks.get(slot);
+        let joins = next.slot().is_some_and(|next| self.mergeable(slot, next).is_some());
+        let whole = block.class == Class::Small && self.granules_inside(block) == Some((block.at, block.end()));
+        joins || whole
+    }
+
+    /// Begins to move or release granules: they are in transit.
+    pub(super) fn begin_moving(&mut self, what: Releasable) -> Result<Moving, ArenaFull> {
+        let block = self.carve(what.block, what.from, what.to)?;
+        let pool = self.blocks.get(block).pool as usize;
+        self.pool_mut(pool).begin_transit();
+        Ok(Moving { block, at: what.from, to: what.to, set_aside: false })
+    }
+
+    /// Begins to move what was set aside.
+    pub(super) fn begin_moving_aside(&mut self, slot: usize) -> Moving {
+        let block = self.blocks.get_mut(slot);
+        block.state = State::Transit;
+        let (pool, at, to) = (block.pool as usize, block.at, block.end());
+        self.pool_mut(pool).begin_transit();
+        Moving { block: slot, at, to, set_aside: true }
+    }
+
+    /// Ends a move: what was unmapped becomes a hole, what was not is free again. Where the arena has no slot to keep
+    /// the two apart, all of it is set aside until the next release.
+    pub(super) fn end_moving(&mut self, moving: Moving) {
+        let Block { at: from, pool, .. } = *self.blocks.get(moving.block);
+        self.pool_mut(pool as usize).end_transit();
+        if moving.at == moving.to {
+            self.settle_hole(moving.block);
+        } else if moving.set_aside {
+            self.blocks.get_mut(moving.block).state = State::Quarantined;
+        } else if moving.at == from {
+            self.settle_free(moving.block);
+        } else if let Ok(rest) = self.cut(moving.block, moving.at.wrapping_sub(from)) {
+            self.settle_free(rest);
+            self.settle_hole(moving.block);
+        } else {
+            self.blocks.get_mut(moving.block).state = State::Quarantined;
+        }
+    }
+
+    /// The granules of `[at, to)` of a listed hole are about to be mapped: they are in transit.
+    pub(super) fn carve_hole(&mut self, hole: usize, from: u64, to: u64) -> Result<usize, ArenaFull> {
+        self.carve(hole, from, to)
+    }
+
+    /// Replaces an unlisted block's whole description but its place.
+    pub(super) fn describe(&mut self, slot: usize, change: impl FnOnce(&mut Block)) {
+        change(self.blocks.get_mut(slot));
+    }
+}
+
+/// A run of granules on their way out of a block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moving {
+    pub(super) block: usize,
+    /// The next granule to unmap.
+    pub(super) at: u64,
+    pub(super) to: u64,
+    /// The run was set aside before: it has gaps, and what is left of it cannot be used.
+    pub(super) set_aside: bool,
+}

@@ -1,0 +1,373 @@
+//! Pools: making, settings, and the end.
+
+use super::release::Release;
+use super::{Lock, Runtime, State};
+use crate::arena::Link;
+use crate::block::{self, Block};
+use crate::driver::{Capabilities, Driver, DriverError, Properties};
+use crate::error::{Arena, ArenaFull, PoolError, Unusable};
+use crate::facts::MAX_DEVICES;
+use crate::id::{DeviceId, LabelId, PoolId};
+use crate::policy::{Attribute, Destroy, PoolConfig};
+use crate::pool::{Device, PoolSlot, Standing};
+use crate::release;
+use crate::trace::{Record, Sink, UnmapReason, Verb};
+use crate::units::{Bytes, DevicePtr};
+
+/// Why a device could not be looked up.
+pub(super) enum DeviceError {
+    Driver(DriverError),
+    Full(ArenaFull),
+    Unusable(Unusable),
+}
+
+impl From<Unusable> for DeviceError {
+    fn from(unusable: Unusable) -> Self {
+        Self::Unusable(unusable)
+    }
+}
+
+impl From<DeviceError> for PoolError {
+    fn from(error: DeviceError) -> Self {
+        match error {
+            DeviceError::Driver(error) => Self::Driver(error),
+            DeviceError::Full(full) => Self::ArenaFull(full),
+            DeviceError::Unusable(unusable) => Self::Unusable(unusable),
+        }
+    }
+}
+
+/// A pool's range and limits, worked out from what was asked for and what the device has.
+struct Shape {
+    limit: u64,
+    range: u64,
+    small_limit: u64,
+}
+
+impl Shape {
+    fn new(config: &PoolConfig, device: &Properties) -> Result<Self, PoolError> {
+        let (granularity, alignment) = (device.granularity, device.alignment);
+        let sound = granularity.0.is_power_of_two() && alignment.0.is_power_of_two() && alignment <= granularity;
+        if !sound {
+            return Err(PoolError::BadProperties { granularity, alignment });
+        }
+        let limit = match config.limit {
+            Bytes::ZERO => device.total.round_down(granularity),
+            limit => limit.round_up(granularity).ok_or(PoolError::Overflow { limit })?,
+        };
+        if limit > device.total || limit == Bytes::ZERO {
+            return Err(PoolError::LimitAboveDevice { limit, total: device.total });
+        }
+        let factor = match device.capabilities.contains(Capabilities::SPARSE_ADDRESSES) {
+            true => address_factor(limit.0.checked_div(granularity.0).unwrap_or(1)),
+            false => 1,
+        };
+        Ok(Self {
+            limit: limit.0,
+            range: limit.0.saturating_mul(factor) & !granularity.0.wrapping_sub(1),
+            small_limit: config.small_limit.map_or(granularity.0 / 8, |bytes| bytes.0.min(granularity.0 / 2)),
+        })
+    }
+}
+
+/// How many times the limit is reserved as addresses: 1 + half of log2 of the number of granules, which is what a pool of
+/// whole granules needs in the worst case (Robson 1974), rounded up.
+fn address_factor(granules: u64) -> u64 {
+    u64::from(granules.max(1).ilog2()).div_ceil(2).saturating_add(1)
+}
+
+impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
+    /// Looks a device up once.
+    pub(super) fn know_device(&self, id: DeviceId) -> Result<Properties, DeviceError> {
+        let known = self.enter(|state| Ok::<_, Unusable>(state.facts.device(id).map(|d| d.properties)))?;
+        if let Some(properties) = known {
+            return Ok(properties);
+        }
+        let properties = self.driver.properties(id).map_err(DeviceError::Driver)?;
+        self.enter(|state| {
+            if state.facts.device(id).is_none() {
+                let device = Device { id, properties, default_pool: None, streams: 0, burst: 0 };
+                let full = DeviceError::Full(ArenaFull { arena: Arena::Devices, capacity: MAX_DEVICES });
+                state.facts.devices.push(device).map_err(|_| full)?;
+            }
+            Ok(properties)
+        })
+    }
+
+    /// Makes a pool: reserves a range of addresses; no physical memory is taken. O(pools).
+    ///
+    /// # Errors
+    /// See [`PoolError`]; nothing is left behind.
+    pub fn create_pool(&self, config: PoolConfig) -> Result<PoolId, PoolError> {
+        let refused = |error: PoolError| {
+            // A lock that cannot be had only loses the record.
+            let _ = self.commit(|state| state.refuse_pool(Verb::CreatePool, None, error));
+            error
+        };
+        let shape = self
+            .know_device(config.device)
+            .map_err(PoolError::from)
+            .and_then(|properties| Ok((Shape::new(&config, &properties)?, properties)));
+        let (shape, properties) = shape.map_err(refused)?;
+        let slot = self.enter(|state| state.claim_pool()).map_err(refused)?;
+        let base = match self.driver.reserve(config.device, Bytes(shape.range)) {
+            Ok(base) => base,
+            Err(error) => {
+                self.commit(|state| {
+                    state.note_driver_failure(error);
+                    state.facts.pool_mut(slot).standing = Standing::Vacant;
+                })?;
+                return Err(refused(error.into()));
+            }
+        };
+        let made = self.commit(|state| state.found_pool(slot, base, &shape, config, &properties))?;
+        made.map_err(|error| {
+            // The range must not stay behind; if the driver keeps it, that is its last word.
+            let _ = self.driver.release(config.device, base, Bytes(shape.range));
+            refused(error)
+        })
+    }
+
+    /// The device's default pool, made at the first call with the default settings.
+    ///
+    /// # Errors
+    /// As [`create_pool`](Self::create_pool).
+    pub fn default_pool(&self, device: DeviceId) -> Result<PoolId, PoolError> {
+        self.know_device(device)?;
+        let current = |state: &mut State<'a>| {
+            let pool = state.facts.device(device).and_then(|d| d.default_pool)?;
+            state.facts.find_pool(pool).is_ok().then_some(pool)
+        };
+        if let Some(pool) = self.enter(|state| Ok::<_, PoolError>(current(state)))? {
+            return Ok(pool);
+        }
+        let pool = self.create_pool(PoolConfig::new(device))?;
+        let kept = self.commit(|state| match current(state) {
+            // Another thread was faster.
+            Some(first) => first,
+            None => {
+                if let Some(device) = state.facts.device_mut(device) {
+                    device.default_pool = Some(pool);
+                }
+                pool
+            }
+        })?;
+        if kept != pool {
+            self.destroy_pool(pool, Destroy::IfEmpty)?;
+        }
+        Ok(kept)
+    }
+
+    /// Ends a pool. Its id is stale at once; its memory goes back as soon as the work on it is known to be complete, at the
+    /// latest with the next synchronisation of the device. O(blocks of the pool).
+    ///
+    /// # Errors
+    /// Live blocks are left and `how` does not allow that, or the id is not live.
+    pub fn destroy_pool(&self, pool: PoolId, how: Destroy) -> Result<(), PoolError> {
+        let slot = self.enter(|state| {
+            let ended = state.end_pool(pool, how);
+            ended.map_err(|error| state.refuse_pool(Verb::DestroyPool, Some(pool), error))
+        })?;
+        let mut plan = self.commit(|state| {
+            state.pin_pool(slot);
+            Release::new(slot, release::surplus(&state.facts, slot, 0), UnmapReason::Destroy)
+        })?;
+        self.drive(&mut plan)?;
+        self.commit(|state| state.unpin_pool(slot))?;
+        Ok(self.bury(slot)?)
+    }
+
+    /// Gives a destroyed pool's range back once nothing is mapped in it and no call in flight names it.
+    pub(super) fn bury(&self, slot: usize) -> Result<(), Unusable> {
+        let empty = self.commit(|state| {
+            let pool = state.facts.pool_mut(slot);
+            let empty = pool.standing == Standing::Dying && pool.reserved == 0 && pool.coming == 0 && pool.pins == 0;
+            if empty {
+                pool.standing = Standing::Coming;
+            }
+            empty.then_some(*pool)
+        })?;
+        let Some(pool) = empty else { return Ok(()) };
+        let released = self.driver.release(pool.device, DevicePtr(pool.base), Bytes(pool.range));
+        self.commit(|state| match released {
+            Ok(()) => state.forget_pool(slot),
+            Err(error) => {
+                state.note_driver_failure(error);
+                state.facts.pool_mut(slot).standing = Standing::Dying;
+            }
+        })
+    }
+
+    /// Reads an attribute.
+    ///
+    /// # Errors
+    /// The id is not live.
+    pub fn attribute(&self, pool: PoolId, attribute: Attribute) -> Result<u64, PoolError> {
+        self.enter(|state| {
+            let found = state.facts.find_pool(pool);
+            let slot = found.map_err(|bad| state.refuse_pool(Verb::Attribute, Some(pool), bad.into()))?;
+            Ok(state.facts.pool(slot).attribute(attribute))
+        })
+    }
+
+    /// Sets an attribute: a switch (0 or not 0), the threshold, or a high mark's reset (0) to its current value.
+    ///
+    /// # Errors
+    /// See [`PoolError`]; nothing is changed then.
+    pub fn set_attribute(&self, pool: PoolId, attribute: Attribute, value: u64) -> Result<(), PoolError> {
+        self.enter(|state| {
+            let set = state.set_attribute(pool, attribute, value);
+            set.map_err(|error| state.refuse_pool(Verb::Attribute, Some(pool), error))
+        })
+    }
+}
+
+impl PoolSlot {
+    fn attribute(&self, attribute: Attribute) -> u64 {
+        match attribute {
+            Attribute::ReuseFollowEventDependencies
+            | Attribute::ReuseAllowOpportunistic
+            | Attribute::ReuseAllowInternalDependencies => {
+                u64::from(attribute.switch().is_some_and(|switch| self.reuse.contains(switch)))
+            }
+            Attribute::ReleaseThreshold => self.threshold,
+            Attribute::ReservedMemCurrent => self.reserved,
+            Attribute::ReservedMemHigh => self.reserved_high,
+            Attribute::UsedMemCurrent => self.used,
+            Attribute::UsedMemHigh => self.used_high,
+        }
+    }
+}
+
+impl State<'_> {
+    /// A slot for a pool whose range is about to be reserved.
+    fn claim_pool(&mut self) -> Result<usize, PoolError> {
+        let full = ArenaFull { arena: Arena::Pools, capacity: self.facts.pools.len() };
+        let vacant = self.facts.pools.iter().find(|(_, p)| p.standing == Standing::Vacant && p.pins == 0);
+        let (slot, _) = vacant.ok_or(full)?;
+        if self.facts.blocks.room() == 0 {
+            return Err(self.facts.blocks.full().into());
+        }
+        self.facts.pool_mut(slot).standing = Standing::Coming;
+        Ok(slot)
+    }
+
+    /// The range is reserved: the pool begins as one hole.
+    fn found_pool(
+        &mut self,
+        slot: usize,
+        base: DevicePtr,
+        shape: &Shape,
+        config: PoolConfig,
+        device: &Properties,
+    ) -> Result<PoolId, PoolError> {
+        let hole = Block {
+            at: base.0,
+            size: shape.range,
+            pool: slot as u32,
+            state: block::State::Hole,
+            ..<Block as crate::arena::Empty>::EMPTY
+        };
+        let added = self.facts.blocks.add(hole);
+        let pool = self.facts.pool_mut(slot);
+        let Ok(first) = added else {
+            pool.standing = Standing::Vacant;
+            return Err(self.facts.blocks.full().into());
+        };
+        *pool = PoolSlot {
+            generation: pool.generation.wrapping_add(1),
+            standing: Standing::Live,
+            device: config.device,
+            reuse: config.reuse,
+            preference: config.preference,
+            maps_in_order: device.capabilities.contains(Capabilities::MAP_IN_STREAM_ORDER),
+            base: base.0,
+            range: shape.range,
+            limit: shape.limit,
+            threshold: config.threshold.0,
+            small_limit: shape.small_limit,
+            granularity: device.granularity.0,
+            alignment: device.alignment.0,
+            first: Link::to(first),
+            ..<PoolSlot as crate::arena::Empty>::EMPTY
+        };
+        self.facts.index.clear(slot);
+        self.facts.index.insert(&mut self.facts.blocks, first);
+        let id = self.facts.pool_id(slot);
+        self.log.forget_pool(id);
+        self.record(Record::PoolCreated { pool: id });
+        Ok(id)
+    }
+
+    fn end_pool(&mut self, id: PoolId, how: Destroy) -> Result<usize, PoolError> {
+        let slot = self.facts.find_pool(id)?;
+        let PoolSlot { live_blocks, used, .. } = *self.facts.pool(slot);
+        if live_blocks > 0 && how == Destroy::IfEmpty {
+            return Err(PoolError::LiveBlocks { count: live_blocks, bytes: Bytes(used) });
+        }
+        if live_blocks > 0 {
+            self.abandon_live(slot);
+        }
+        self.facts.pool_mut(slot).standing = Standing::Dying;
+        self.record(Record::PoolDestroyed { pool: id, leaked: Bytes(used) });
+        Ok(slot)
+    }
+
+    /// Frees what is live: nobody knows who uses it, so it waits for everything.
+    fn abandon_live(&mut self, slot: usize) {
+        let points = self.facts.order.points_of_everything();
+        let mut at = self.facts.pool(slot).first;
+        for _ in 0..self.facts.blocks.in_use() {
+            let Some(found) = at.slot() else { break };
+            let block = *self.facts.blocks.get(found);
+            at = block.next;
+            if block.state != block::State::Live {
+                continue;
+            }
+            self.facts.blocks.withdraw(found);
+            self.facts.set_points(found, points);
+            self.facts.describe(found, |b| *b = Block { label: LabelId::NONE, asked: 0, ..*b });
+            self.facts.pool_mut(slot).take_used(block.size, block.asked);
+            let merged = self.facts.settle_free(found);
+            at = self.facts.blocks.get(merged).next;
+        }
+        self.facts.order.drop_points(&points);
+    }
+
+    /// The range is given back: nothing is left of the pool.
+    fn forget_pool(&mut self, slot: usize) {
+        let mut at = self.facts.pool(slot).first;
+        for _ in 0..self.facts.blocks.in_use() {
+            let Some(found) = at.slot() else { break };
+            at = self.facts.blocks.get(found).next;
+            self.facts.blocks.remove(found);
+        }
+        self.facts.index.clear(slot);
+        let generation = self.facts.pool(slot).generation;
+        *self.facts.pool_mut(slot) = PoolSlot { generation, ..<PoolSlot as crate::arena::Empty>::EMPTY };
+    }
+
+    fn set_attribute(&mut self, id: PoolId, attribute: Attribute, value: u64) -> Result<(), PoolError> {
+        let slot = self.facts.find_pool(id)?;
+        let pool = self.facts.pool_mut(slot);
+        match attribute {
+            Attribute::ReuseFollowEventDependencies
+            | Attribute::ReuseAllowOpportunistic
+            | Attribute::ReuseAllowInternalDependencies => {
+                if let Some(switch) = attribute.switch() {
+                    pool.reuse.set(switch, value != 0);
+                }
+            }
+            Attribute::ReleaseThreshold => pool.threshold = value,
+            Attribute::ReservedMemCurrent | Attribute::UsedMemCurrent => return Err(PoolError::ReadOnly(attribute)),
+            Attribute::ReservedMemHigh | Attribute::UsedMemHigh if value != 0 => {
+                return Err(PoolError::OnlyReset { attribute, value });
+            }
+            Attribute::ReservedMemHigh => pool.reserved_high = pool.reserved,
+            Attribute::UsedMemHigh => pool.used_high = pool.used,
+        }
+        self.log.forget_pool(id);
+        self.record(Record::AttributeSet { pool: id, attribute, value });
+        Ok(())
+    }
+}

@@ -1,0 +1,277 @@
+//! Giving granules back to the driver: at synchronisations, by trim, at a pool's end, and for another pool's need.
+
+use super::place::Moving;
+use super::{Action, Lock, Outcome, Plan, Runtime, State, Step};
+use crate::block;
+use crate::driver::Driver;
+use crate::error::PoolError;
+use crate::granule::Place;
+use crate::id::PoolId;
+use crate::pool::Standing;
+use crate::release;
+use crate::trace::{Record, Sink, UnmapReason, Verb};
+use crate::units::{Bytes, DevicePtr};
+
+/// What a trim reached, and what held the rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Trimmed {
+    /// Reserved bytes afterwards.
+    pub reserved: Bytes,
+    /// Bytes in live blocks.
+    pub live: Bytes,
+    /// Bytes of whole granules that are free, but whose work is not known to be complete.
+    pub pending: Bytes,
+    /// Free bytes in granules that are only partly free.
+    pub partial: Bytes,
+}
+
+/// What the driver is doing for a release.
+#[derive(Clone, Copy, Debug)]
+enum Doing {
+    Nothing,
+    Unmapping { granule: usize },
+    Destroying { granule: usize },
+}
+
+/// Releases granules of one pool.
+#[derive(Debug)]
+pub(super) struct Release {
+    pool: usize,
+    reason: UnmapReason,
+    /// Bytes that are still to go; shrinks with each granule.
+    left: u64,
+    doing: Doing,
+    moving: Option<Moving>,
+    unmapped: u32,
+    begun: bool,
+    /// The driver refused once: no more is tried in this call.
+    refused: bool,
+}
+
+impl Release {
+    pub(super) fn new(pool: usize, bytes: u64, reason: UnmapReason) -> Self {
+        Self {
+            pool,
+            reason,
+            left: bytes,
+            doing: Doing::Nothing,
+            moving: None,
+            unmapped: 0,
+            begun: false,
+            refused: false,
+        }
+    }
+
+    /// The pool whose granules go.
+    pub(super) fn pool(&self) -> usize {
+        self.pool
+    }
+
+    fn commit(&mut self, state: &mut State<'_>, outcome: Outcome) {
+        let granularity = state.facts.pool(self.pool).granularity;
+        match (core::mem::replace(&mut self.doing, Doing::Nothing), outcome) {
+            (Doing::Unmapping { granule }, Ok(_)) => {
+                state.facts.granules.unmapped(granule);
+                if let Some(moving) = &mut self.moving {
+                    moving.at = moving.at.wrapping_add(granularity);
+                }
+                self.unmapped = self.unmapped.wrapping_add(1);
+                self.doing = Doing::Destroying { granule };
+            }
+            (Doing::Unmapping { .. }, Err(_)) => {
+                self.refused = true;
+                self.end_run(state);
+            }
+            (Doing::Destroying { granule }, Ok(_)) => {
+                state.facts.granules.end(granule);
+                state.facts.pool_mut(self.pool).take_reserved(granularity);
+                self.left = self.left.saturating_sub(granularity);
+            }
+            (Doing::Destroying { granule }, Err(_)) => {
+                self.refused = true;
+                state.facts.granules.quarantine(granule);
+                let pool = state.facts.pool_id(self.pool);
+                state.record(Record::Quarantined { pool, granules: 1 });
+                self.end_run(state);
+            }
+            (Doing::Nothing, _) => {}
+        }
+    }
+
+    /// The run that was being released is at its end, or the driver refused.
+    fn end_run(&mut self, state: &mut State<'_>) {
+        let Some(moving) = self.moving.take() else { return };
+        let from = state.facts.blocks.get(moving.block).at;
+        state.facts.end_moving(moving);
+        if self.unmapped > 0 {
+            let pool = state.facts.pool_id(self.pool);
+            let offset = Bytes(from.wrapping_sub(state.facts.pool(self.pool).base));
+            state.record(Record::Unmapped { pool, offset, granules: self.unmapped, reason: self.reason });
+        }
+        self.unmapped = 0;
+    }
+
+    fn destroy(&mut self, state: &State<'_>, granule: usize) -> Action {
+        self.doing = Doing::Destroying { granule };
+        Action::Destroy { device: state.facts.pool(self.pool).device, handle: state.facts.granules.get(granule).handle }
+    }
+
+    /// The next granule of the run.
+    fn unmap_next(&mut self, state: &mut State<'_>) -> Option<Action> {
+        let moving = self.moving.as_mut()?;
+        let pool = *state.facts.pool(self.pool);
+        while moving.at < moving.to {
+            if let Some(granule) = state.facts.granules.at(moving.at) {
+                self.doing = Doing::Unmapping { granule };
+                let stream = None;
+                return Some(Action::Unmap { device: pool.device, at: DevicePtr(moving.at), stream });
+            }
+            // Only runs that were set aside have gaps.
+            moving.at = moving.at.wrapping_add(pool.granularity);
+        }
+        self.end_run(state);
+        None
+    }
+
+    /// What an earlier failure set aside.
+    fn retry(&mut self, state: &mut State<'_>) -> Option<Action> {
+        let first = state.facts.pool(self.pool).first;
+        let aside = state.facts.blocks.walk(first).find(|(_, b)| b.state == block::State::Quarantined);
+        if let Some((slot, _)) = aside {
+            self.moving = Some(state.facts.begin_moving_aside(slot));
+            return self.unmap_next(state);
+        }
+        let granule = state.facts.granules.quarantined_of(self.pool)?;
+        state.facts.granules.retry(granule);
+        Some(self.destroy(state, granule))
+    }
+}
+
+impl Plan for Release {
+    type Output = ();
+
+    fn advance(&mut self, state: &mut State<'_>, outcome: Option<Outcome>) -> Step<()> {
+        if let Some(outcome) = outcome {
+            self.commit(state, outcome);
+        }
+        if !self.begun {
+            self.begun = true;
+            state.facts.sweep(self.pool);
+        }
+        loop {
+            if let Doing::Destroying { granule } = self.doing {
+                return Step::Do(self.destroy(state, granule));
+            }
+            if let Some(action) = self.unmap_next(state) {
+                return Step::Do(action);
+            }
+            if self.refused {
+                return Step::Done(());
+            }
+            if let Some(action) = self.retry(state) {
+                return Step::Do(action);
+            }
+            let next = release::next(&state.facts, self.pool, self.left, None);
+            match next.map(|next| state.facts.begin_moving(next)) {
+                Some(Ok(moving)) => self.moving = Some(moving),
+                // No slot to cut the block with: less is released, nothing is lost.
+                Some(Err(_)) | None => return Step::Done(()),
+            }
+        }
+    }
+}
+
+impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
+    /// Releases free granules until `keep` bytes are reserved, or nothing more can go; the threshold does not matter.
+    /// Memory in use and memory whose work is not known to be complete stays; that is no error.
+    ///
+    /// O(blocks of the pool) and two driver calls a granule.
+    ///
+    /// # Errors
+    /// The pool's id is not live.
+    pub fn trim_to(&self, pool: PoolId, keep: Bytes) -> Result<Trimmed, PoolError> {
+        let slot = self.enter(|state| {
+            let found = state.facts.find_pool(pool);
+            let slot = found.map_err(|bad| state.refuse_pool(Verb::Trim, Some(pool), bad.into()))?;
+            state.pin_pool(slot);
+            Ok::<_, PoolError>(slot)
+        })?;
+        let bytes = self.commit(|state| release::surplus(&state.facts, slot, keep.0))?;
+        self.drive(&mut Release::new(slot, bytes, UnmapReason::Trim))?;
+        Ok(self.commit(|state| {
+            state.unpin_pool(slot);
+            let held = release::held(&state.facts, slot);
+            let trimmed = Trimmed {
+                reserved: Bytes(state.facts.pool(slot).reserved),
+                live: Bytes(held.live),
+                pending: Bytes(held.pending),
+                partial: Bytes(held.partial),
+            };
+            state.record(Record::Trimmed {
+                pool,
+                target: keep,
+                reached: trimmed.reserved,
+                live: trimmed.live,
+                pending: trimmed.pending,
+                partial: trimmed.partial,
+            });
+            trimmed
+        })?)
+    }
+
+    /// Releases what stands above the thresholds, and what is left of destroyed pools. Runs after a synchronisation.
+    pub(super) fn release_surplus(&self, device: crate::id::DeviceId) -> Result<(), crate::error::Unusable> {
+        let mut from = 0;
+        while let Some(slot) = self.commit(|state| state.next_surplus(device, from))? {
+            let mut plan = self.commit(|state| {
+                state.pin_pool(slot);
+                let pool = state.facts.pool(slot);
+                let (keep, reason) = match pool.standing {
+                    Standing::Dying => (0, UnmapReason::Destroy),
+                    _ => (pool.threshold, UnmapReason::Threshold),
+                };
+                Release::new(slot, release::surplus(&state.facts, slot, keep), reason)
+            })?;
+            self.drive(&mut plan)?;
+            self.commit(|state| state.unpin_pool(slot))?;
+            self.bury(slot)?;
+            from = slot.wrapping_add(1);
+        }
+        Ok(())
+    }
+}
+
+impl State<'_> {
+    /// The next pool of the device, from slot `from` on, that holds more than it should.
+    fn next_surplus(&mut self, device: crate::id::DeviceId, from: usize) -> Option<usize> {
+        self.facts.pools.iter().skip(from).map(|(slot, p)| (slot, *p)).find_map(|(slot, pool)| {
+            let held = match pool.standing {
+                Standing::Live => {
+                    release::surplus(&self.facts, slot, pool.threshold) > 0
+                        || self.facts.granules.quarantined_of(slot).is_some()
+                }
+                Standing::Dying => true,
+                Standing::Vacant | Standing::Coming => false,
+            };
+            (pool.device == device && held).then_some(slot)
+        })
+    }
+
+    pub(super) fn pin_pool(&mut self, slot: usize) {
+        let pool = self.facts.pool_mut(slot);
+        pool.pins = pool.pins.saturating_add(1);
+    }
+
+    pub(super) fn unpin_pool(&mut self, slot: usize) {
+        let pool = self.facts.pool_mut(slot);
+        pool.pins = pool.pins.saturating_sub(1);
+    }
+
+    /// Whether every granule of the pool is mapped or quarantined; used by checks.
+    pub(super) fn physical_bytes(&self, slot: usize) -> u64 {
+        let granularity = self.facts.pool(slot).granularity;
+        let mine = self.facts.granules.iter().filter(|(_, g)| g.pool as usize == slot && g.place != Place::Unused);
+        mine.fold(0u64, |sum, _| sum.wrapping_add(granularity))
+    }
+}

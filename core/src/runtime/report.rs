@@ -1,0 +1,204 @@
+//! What the runtime can be asked: counts, pending memory, blocks by address; and the names that people give.
+
+use super::state::Counters;
+use super::{Lock, Runtime, State};
+use crate::driver::Driver;
+use crate::error::{ArenaFull, LabelError, PendingOn, PoolError, Unusable};
+use crate::id::{AllocId, LabelId, PoolId, StreamId};
+use crate::pool::PoolStats;
+use crate::reuse::Ask;
+use crate::trace::{MAX_NAME, Record, Sink, Verb};
+use crate::units::{Bytes, DevicePtr, Seq};
+
+/// A live block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct BlockInfo {
+    /// The pool it belongs to.
+    pub pool: PoolId,
+    /// Its first address.
+    pub start: DevicePtr,
+    /// Its size.
+    pub given: Bytes,
+    /// What was asked for.
+    pub asked: Bytes,
+    /// The allocation.
+    pub id: AllocId,
+    /// Its label.
+    pub label: LabelId,
+}
+
+impl State<'_> {
+    /// Sums up, stream by stream, the free bytes that the asking stream may not use; a block that several streams hold
+    /// back counts with each. Returns the bytes in all, each once. O(blocks + streams).
+    pub(super) fn pending_by_stream(&mut self, ask: &Ask, mut f: impl FnMut(PendingOn)) -> Bytes {
+        let width = self.facts.order.width();
+        for slot in 0..width {
+            let stream = self.facts.order.stream_mut(slot);
+            (stream.pending, stream.pending_until) = (0, Seq::ZERO);
+        }
+        let mut total = 0u64;
+        let mut at = self.facts.pool(ask.pool).first;
+        for _ in 0..self.facts.blocks.in_use() {
+            let Some(slot) = at.slot() else { break };
+            let block = *self.facts.blocks.get(slot);
+            at = block.next;
+            if block.state != crate::block::State::Free {
+                continue;
+            }
+            let mut held = false;
+            for stream in 0..width {
+                let latest = ask.unreached(&self.facts, &block).filter(|m| m.stream == stream).map(|m| m.seq).max();
+                let Some(seq) = latest else { continue };
+                held = true;
+                let stream = self.facts.order.stream_mut(stream);
+                stream.pending = stream.pending.saturating_add(block.size);
+                stream.pending_until = stream.pending_until.max(seq);
+            }
+            total = total.saturating_add(if held { block.size } else { 0 });
+        }
+        for slot in 0..width {
+            let stream = *self.facts.order.stream(slot);
+            if stream.pending > 0 {
+                let id = self.facts.order.stream_id(slot);
+                f(PendingOn { stream: id, until: stream.pending_until, bytes: Bytes(stream.pending) });
+            }
+        }
+        Bytes(total)
+    }
+
+    fn label(&mut self, name: &str) -> Result<LabelId, LabelError> {
+        self.facts.names.intern(name)
+    }
+
+    fn mark(&mut self, name: &str) -> Result<(), LabelError> {
+        match self.label(name) {
+            Ok(label) => self.record(Record::Mark { label, name: "" }),
+            // A program that marks every step must not be refused at some step: the name goes along.
+            Err(LabelError::ArenaFull(_)) => self.record(Record::Mark { label: LabelId::NONE, name }),
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
+    /// Counts of a pool.
+    ///
+    /// # Errors
+    /// The id is not live.
+    pub fn stats(&self, pool: PoolId) -> Result<PoolStats, PoolError> {
+        self.enter(|state| {
+            let slot = state.facts.find_pool(pool)?;
+            let pool = *state.facts.pool(slot);
+            Ok(PoolStats {
+                base: DevicePtr(pool.base),
+                range: Bytes(pool.range),
+                used: Bytes(pool.used),
+                used_high: Bytes(pool.used_high),
+                requested: Bytes(pool.requested),
+                requested_high: Bytes(pool.requested_high),
+                reserved: Bytes(pool.reserved),
+                reserved_high: Bytes(pool.reserved_high),
+                live_blocks: pool.live_blocks,
+                mallocs: pool.mallocs,
+                frees: pool.frees,
+                refused: pool.refused,
+                by_source: pool.by_source,
+            })
+        })
+    }
+
+    /// Driver calls and lost records so far.
+    pub fn counters(&self) -> Counters {
+        self.state.with(|state| state.counters()).unwrap_or_default()
+    }
+
+    /// Lists, stream by stream, the freed bytes of the pool that `stream` may not use yet, and up to where each stream
+    /// must come. `f` is called without the lock. O(streams * (blocks + streams)).
+    ///
+    /// # Errors
+    /// An id is not live.
+    pub fn pending(&self, pool: PoolId, stream: StreamId, mut f: impl FnMut(PendingOn)) -> Result<(), PoolError> {
+        let mut next = 0;
+        loop {
+            let found = self.enter(|state| {
+                let ask = state.ask_for(pool, stream)?;
+                let mut found = None;
+                let mut count = 0;
+                state.pending_by_stream(&ask, |pending| {
+                    if count == next {
+                        found = Some(pending);
+                    }
+                    count += 1;
+                });
+                Ok::<_, PoolError>(found)
+            })?;
+            let Some(pending) = found else { return Ok(()) };
+            f(pending);
+            next += 1;
+        }
+    }
+
+    /// The live block that starts at `ptr`. Near constant time.
+    pub fn block_at(&self, ptr: DevicePtr) -> Option<BlockInfo> {
+        let found = self.enter(|state| {
+            let slot = state.find_live(ptr).map_err(|_| Unusable::Busy)?;
+            let block = *state.facts.blocks.get(slot);
+            Ok::<_, Unusable>(BlockInfo {
+                pool: state.facts.pool_id(block.pool as usize),
+                start: DevicePtr(block.at),
+                given: Bytes(block.size),
+                asked: Bytes(block.asked),
+                id: block.id,
+                label: block.label,
+            })
+        });
+        found.ok()
+    }
+
+    /// The label of a name, for [`malloc_labelled`](Self::malloc_labelled). The same name gives the same label.
+    /// O(labels).
+    ///
+    /// # Errors
+    /// The name is too long, or the table of names is full.
+    pub fn label(&self, name: &str) -> Result<LabelId, LabelError> {
+        self.enter(|state| {
+            let label = state.label(name);
+            label.map_err(|error| state.refuse_label(error))
+        })
+    }
+
+    /// Writes the user's mark into the log.
+    ///
+    /// # Errors
+    /// The name is too long.
+    pub fn mark(&self, name: &str) -> Result<(), LabelError> {
+        self.enter(|state| {
+            let marked = state.mark(name);
+            marked.map_err(|error| state.refuse_label(error))
+        })
+    }
+}
+
+impl State<'_> {
+    /// A question about a pool as a stream sees it.
+    fn ask_for(&self, pool: PoolId, stream: StreamId) -> Result<Ask, PoolError> {
+        let slot = self.facts.find_pool(pool)?;
+        let stream = self.facts.order.find_stream(stream)?;
+        Ok(Ask::about(slot, stream))
+    }
+
+    fn refuse_label(&mut self, error: LabelError) -> LabelError {
+        let reason = match error {
+            LabelError::ArenaFull(ArenaFull { arena, capacity }) => {
+                crate::trace::Refusal::ArenaFull(arena, capacity as u64)
+            }
+            LabelError::TooLong { length } => crate::trace::Refusal::BadValue(length as u64),
+            LabelError::Unusable(_) => return error,
+        };
+        let size = Bytes(MAX_NAME as u64);
+        self.record(Record::Refused { verb: Verb::Label, pool: None, stream: None, size, reason });
+        error
+    }
+}

@@ -1,0 +1,247 @@
+//! The storage that the embedder gives: arenas of a fixed capacity, all zero when untouched.
+
+use crate::arena::{Empty, Link};
+use crate::block::Block;
+use crate::free_index::Bins;
+use crate::granule::Granule;
+use crate::name::Name;
+use crate::order::{EPOCHS, EventSlot, FLIGHTS, MarkerState, StreamSlot};
+use crate::pool::PoolSlot;
+use crate::trace::{LogStamps, Page};
+use crate::units::Seq;
+
+/// How many of each a runtime can hold. Memory for clocks grows with `streams * (streams + 2 * events + markers)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Capacities {
+    /// Streams at once, at most 65,536.
+    pub streams: usize,
+    /// Events at once.
+    pub events: usize,
+    /// Markers of weir's own at once.
+    pub markers: usize,
+    /// Pools at once.
+    pub pools: usize,
+    /// Blocks at once: live, free and holes together.
+    pub blocks: usize,
+    /// Granules at once.
+    pub granules: usize,
+    /// Names of labels and marks.
+    pub labels: usize,
+    /// Pages of the log that wait for the sink. Zero: no log.
+    pub pages: usize,
+}
+
+impl Default for Capacities {
+    /// Enough for one process on one accelerator; about 15 MB.
+    fn default() -> Self {
+        Self {
+            streams: 64,
+            events: 1024,
+            markers: 256,
+            pools: 16,
+            blocks: 65_536,
+            granules: 32_768,
+            labels: 1024,
+            pages: 16,
+        }
+    }
+}
+
+/// Clock rows that synchronisations in flight and epochs take.
+const SNAPSHOTS: usize = FLIGHTS + EPOCHS;
+
+/// The slices that a runtime lives in. All must be untouched (all zero); [`Arenas::clear`] makes used ones so.
+pub struct Arenas<'a> {
+    /// One a stream.
+    pub streams: &'a mut [StreamSlot],
+    /// Streams squared.
+    pub clocks: &'a mut [Seq],
+    /// One an event.
+    pub events: &'a mut [EventSlot],
+    /// Two rows an event, one entry a stream.
+    pub event_clocks: &'a mut [Seq],
+    /// One a marker.
+    pub markers: &'a mut [MarkerState],
+    /// One row a marker, one entry a stream.
+    pub marker_clocks: &'a mut [Seq],
+    /// `SNAPSHOT_ROWS` rows, one entry a stream.
+    pub snapshots: &'a mut [Seq],
+    /// One a pool.
+    pub pools: &'a mut [PoolSlot],
+    /// One a pool.
+    pub bins: &'a mut [Bins],
+    /// One a block.
+    pub blocks: &'a mut [Block],
+    /// Two a block.
+    pub block_lookup: &'a mut [Link],
+    /// One a granule.
+    pub granules: &'a mut [Granule],
+    /// Two a granule.
+    pub granule_lookup: &'a mut [Link],
+    /// One a label.
+    pub names: &'a mut [Name],
+    /// One a page.
+    pub pages: &'a mut [Page],
+    /// What each page of the log has defined.
+    pub stamps: LogStamps<'a>,
+}
+
+impl Arenas<'_> {
+    /// Rows of `snapshots`.
+    pub const SNAPSHOT_ROWS: usize = SNAPSHOTS;
+
+    pub(super) fn capacities(&self) -> Capacities {
+        Capacities {
+            streams: self.streams.len(),
+            events: self.events.len(),
+            markers: self.markers.len(),
+            pools: self.pools.len(),
+            blocks: self.blocks.len(),
+            granules: self.granules.len(),
+            labels: self.names.len(),
+            pages: self.pages.len(),
+        }
+    }
+
+    /// Empties every arena, so that storage can be lent again. Pages and stamps are left: the log overwrites them.
+    pub fn clear(&mut self) {
+        fn empty<T: Empty>(slots: &mut [T]) {
+            slots.fill_with(|| T::EMPTY);
+        }
+        empty(self.streams);
+        empty(self.events);
+        empty(self.markers);
+        empty(self.pools);
+        empty(self.bins);
+        empty(self.blocks);
+        empty(self.granules);
+        empty(self.names);
+        for clocks in [&mut *self.clocks, self.event_clocks, self.marker_clocks, self.snapshots] {
+            clocks.fill(Seq::ZERO);
+        }
+        self.block_lookup.fill(Link::NONE);
+        self.granule_lookup.fill(Link::NONE);
+    }
+}
+
+/// Storage of constant capacity. As a `static` behind a mutex it lies in .bss; `spin::MutexGuard::leak` lends it for
+/// ever without unsafe code.
+pub struct Storage<
+    const STREAMS: usize,
+    const EVENTS: usize,
+    const MARKERS: usize,
+    const POOLS: usize,
+    const BLOCKS: usize,
+    const GRANULES: usize,
+    const LABELS: usize,
+    const PAGES: usize,
+> {
+    streams: [StreamSlot; STREAMS],
+    clocks: [[Seq; STREAMS]; STREAMS],
+    events: [EventSlot; EVENTS],
+    event_clocks: [[[Seq; STREAMS]; 2]; EVENTS],
+    markers: [MarkerState; MARKERS],
+    marker_clocks: [[Seq; STREAMS]; MARKERS],
+    snapshots: [[Seq; STREAMS]; SNAPSHOTS],
+    pools: [PoolSlot; POOLS],
+    bins: [Bins; POOLS],
+    blocks: [Block; BLOCKS],
+    block_lookup: [[Link; 2]; BLOCKS],
+    granules: [Granule; GRANULES],
+    granule_lookup: [[Link; 2]; GRANULES],
+    names: [Name; LABELS],
+    pages: [Page; PAGES],
+    stream_stamps: [u64; STREAMS],
+    pool_stamps: [u64; POOLS],
+    label_stamps: [u64; LABELS],
+    lent: bool,
+}
+
+impl<
+    const STREAMS: usize,
+    const EVENTS: usize,
+    const MARKERS: usize,
+    const POOLS: usize,
+    const BLOCKS: usize,
+    const GRANULES: usize,
+    const LABELS: usize,
+    const PAGES: usize,
+> Storage<STREAMS, EVENTS, MARKERS, POOLS, BLOCKS, GRANULES, LABELS, PAGES>
+{
+    /// Untouched storage.
+    #[must_use]
+    pub const fn new() -> Self {
+        const {
+            assert!(STREAMS <= 1 << 16, "at most 65,536 streams");
+        }
+        Self {
+            streams: [const { StreamSlot::EMPTY }; STREAMS],
+            clocks: [[Seq::ZERO; STREAMS]; STREAMS],
+            events: [const { EventSlot::EMPTY }; EVENTS],
+            event_clocks: [[[Seq::ZERO; STREAMS]; 2]; EVENTS],
+            markers: [const { MarkerState::EMPTY }; MARKERS],
+            marker_clocks: [[Seq::ZERO; STREAMS]; MARKERS],
+            snapshots: [[Seq::ZERO; STREAMS]; SNAPSHOTS],
+            pools: [const { PoolSlot::EMPTY }; POOLS],
+            bins: [const { Bins::EMPTY }; POOLS],
+            blocks: [const { Block::EMPTY }; BLOCKS],
+            block_lookup: [[Link::NONE; 2]; BLOCKS],
+            granules: [const { Granule::EMPTY }; GRANULES],
+            granule_lookup: [[Link::NONE; 2]; GRANULES],
+            names: [const { Name::EMPTY }; LABELS],
+            pages: [const { Page::EMPTY }; PAGES],
+            stream_stamps: [0; STREAMS],
+            pool_stamps: [0; POOLS],
+            label_stamps: [0; LABELS],
+            lent: false,
+        }
+    }
+
+    /// Lends the storage to a runtime; what an earlier runtime left is cleared.
+    pub fn arenas(&mut self) -> Arenas<'_> {
+        let used = core::mem::replace(&mut self.lent, true);
+        let mut arenas = Arenas {
+            streams: &mut self.streams,
+            clocks: self.clocks.as_flattened_mut(),
+            events: &mut self.events,
+            event_clocks: self.event_clocks.as_flattened_mut().as_flattened_mut(),
+            markers: &mut self.markers,
+            marker_clocks: self.marker_clocks.as_flattened_mut(),
+            snapshots: self.snapshots.as_flattened_mut(),
+            pools: &mut self.pools,
+            bins: &mut self.bins,
+            blocks: &mut self.blocks,
+            block_lookup: self.block_lookup.as_flattened_mut(),
+            granules: &mut self.granules,
+            granule_lookup: self.granule_lookup.as_flattened_mut(),
+            names: &mut self.names,
+            pages: &mut self.pages,
+            stamps: LogStamps {
+                streams: &mut self.stream_stamps,
+                pools: &mut self.pool_stamps,
+                labels: &mut self.label_stamps,
+            },
+        };
+        if used {
+            arenas.clear();
+        }
+        arenas
+    }
+}
+
+impl<
+    const STREAMS: usize,
+    const EVENTS: usize,
+    const MARKERS: usize,
+    const POOLS: usize,
+    const BLOCKS: usize,
+    const GRANULES: usize,
+    const LABELS: usize,
+    const PAGES: usize,
+> Default for Storage<STREAMS, EVENTS, MARKERS, POOLS, BLOCKS, GRANULES, LABELS, PAGES>
+{
+    fn default() -> Self {
+        Self::new()
+    }
+}

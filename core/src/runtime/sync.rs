@@ -1,0 +1,108 @@
+//! Synchronisation: the host waits, learns, and gives back what stands above the thresholds.
+
+use super::{Action, Lock, Runtime, State};
+use crate::driver::{Driver, DriverError, Target};
+use crate::error::OrderError;
+use crate::id::{DeviceId, EventId, StreamId};
+use crate::order::Level;
+use crate::trace::{Record, Sink, Verb};
+
+impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
+    /// Waits on the host for everything queued on the stream so far. Then every pool of the device releases what stands
+    /// above its threshold.
+    ///
+    /// O(streams), then O(blocks) for each pool that releases, and two driver calls a granule.
+    ///
+    /// # Errors
+    /// The id is not live, or the driver failed or ran out of time: then nothing is learnt and nothing released.
+    pub fn synchronize_stream(&self, stream: StreamId) -> Result<(), OrderError> {
+        let native = self.enter(|state| {
+            let slot = state.find_stream(Verb::Synchronize, stream)?;
+            Ok::<_, OrderError>(state.native(slot))
+        })?;
+        self.synchronize_stream_with(stream, || Ok(self.synchronise(Target::Stream(native))?))
+    }
+
+    /// As [`synchronize_stream`](Self::synchronize_stream), the driver's part being done by `perform`.
+    ///
+    /// # Errors
+    /// As `synchronize_stream`; whatever `perform` returns is passed on.
+    pub fn synchronize_stream_with<E: From<OrderError>>(
+        &self,
+        stream: StreamId,
+        perform: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (slot, flight) = self.begin_stream_sync(stream)?;
+        let head = self.commit(|state| state.facts.order.stream(slot).head).map_err(OrderError::from)?;
+        let performed = perform();
+        let device = self
+            .commit(|state| {
+                state.facts.order.end_sync(flight, performed.is_ok());
+                match performed {
+                    Ok(()) => state.record(Record::StreamSynchronized { stream, seq: head }),
+                    Err(_) => state.refuse_by_driver(Verb::Synchronize, Some(slot)),
+                }
+                state.unpin_stream(slot);
+                state.facts.order.stream(slot).device
+            })
+            .map_err(OrderError::from)?;
+        performed?;
+        self.release_surplus(device).map_err(OrderError::from)?;
+        Ok(())
+    }
+
+    /// Waits on the host for what the event stands for; an event that was never recorded is complete. Then every pool
+    /// releases what stands above its threshold.
+    ///
+    /// # Errors
+    /// As [`synchronize_stream`](Self::synchronize_stream).
+    pub fn synchronize_event(&self, event: EventId) -> Result<(), OrderError> {
+        let look = self.begin_look(Verb::Synchronize, event)?;
+        let marker = self.commit(|state| state.event_slot(look.event))?;
+        let performed = if look.number == 0 { Ok(()) } else { self.synchronise(Target::Marker(marker)) };
+        let device = self.commit(|state| {
+            match performed {
+                Ok(()) => {
+                    state.facts.order.end_complete(look, Level::Seen);
+                    state.record(Record::EventSynchronized { event, number: look.number });
+                }
+                Err(_) => state.refuse_by_driver(Verb::Synchronize, None),
+            }
+            state.unpin_event(look.event);
+            state.facts.order.stream(look.stream).device
+        })?;
+        performed?;
+        if look.number > 0 {
+            self.release_surplus(device)?;
+        }
+        Ok(())
+    }
+
+    /// Waits on the host for everything queued on the device so far. Then every pool of the device releases what stands
+    /// above its threshold, and what is left of destroyed pools goes.
+    ///
+    /// # Errors
+    /// As [`synchronize_stream`](Self::synchronize_stream).
+    pub fn synchronize_device(&self, device: DeviceId) -> Result<(), OrderError> {
+        let flight = self.begin_device_sync(device)?;
+        let performed = self.synchronise(Target::Device(device));
+        self.commit(|state| {
+            state.facts.order.end_sync(flight, performed.is_ok());
+            match performed {
+                Ok(()) => state.record(Record::DeviceSynchronized { device }),
+                Err(_) => state.refuse_by_driver(Verb::Synchronize, None),
+            }
+        })?;
+        performed?;
+        Ok(self.release_surplus(device)?)
+    }
+
+    /// A synchronisation of the driver, counted.
+    fn synchronise(&self, what: Target) -> Result<(), DriverError> {
+        let action = Action::Synchronise { what };
+        let outcome = self.perform(action);
+        // A lock that cannot be had only loses the count.
+        let _ = self.commit(|state| state.count(action, &outcome));
+        outcome.map(|_| ())
+    }
+}

@@ -1,0 +1,390 @@
+//! The records of the log: one per state change, refusals included.
+//!
+//! A record's variable parts (names) borrow from the page or line that it was read from.
+
+use crate::driver::{DriverError, Properties};
+use crate::error::{Arena, Point};
+use crate::id::{AllocId, DeviceId, EventId, LabelId, PoolId, StreamId};
+use crate::policy::{Attribute, PoolConfig, StreamKind, UseUntil};
+use crate::units::{Bytes, DevicePtr, Nanos, Seq};
+
+/// A record with its place in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamped<'a> {
+    /// Counts the log's records from 0, lost ones included. Definitions that a page repeats take no number of their
+    /// own: they carry that of the record that they precede.
+    pub number: u64,
+    /// The driver's clock.
+    pub time: Nanos,
+    /// What happened.
+    pub record: Record<'a>,
+}
+
+/// The costliest thing a malloc had to rely on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[repr(u8)]
+pub enum Source {
+    /// Every point is the asking stream's own.
+    SameStream = 0,
+    /// Every point was known to be complete.
+    Settled = 1,
+    /// Ordered along the program's events.
+    Event = 2,
+    /// The driver, asked now, said that it is complete.
+    Opportunistic = 3,
+    /// A wait was inserted.
+    Internal = 4,
+    /// New granules were mapped.
+    Grow = 5,
+}
+
+impl Source {
+    /// All kinds in the order of their numbers.
+    pub const ALL: [Self; 6] =
+        [Self::SameStream, Self::Settled, Self::Event, Self::Opportunistic, Self::Internal, Self::Grow];
+
+    /// The kind's name as it stands in texts, logs and JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::SameStream => "same_stream",
+            Self::Settled => "settled",
+            Self::Event => "event",
+            Self::Opportunistic => "opportunistic",
+            Self::Internal => "internal",
+            Self::Grow => "grow",
+        }
+    }
+}
+
+/// Why granules were mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum MapReason {
+    /// Created for a malloc.
+    Grow = 0,
+    /// Unmapped elsewhere in the pool and mapped here.
+    Remap = 1,
+}
+
+/// Why granules were unmapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum UnmapReason {
+    /// A synchronisation found more reserved than the threshold.
+    Threshold = 0,
+    /// An explicit trim.
+    Trim = 1,
+    /// Needed at another address of the pool.
+    Remap = 2,
+    /// The pool is being destroyed.
+    Destroy = 3,
+    /// A growth failed half way and was undone.
+    Undo = 4,
+}
+
+/// A verb of the interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Verb {
+    /// `malloc_async`.
+    Malloc = 0,
+    /// `free_async`.
+    Free = 1,
+    /// `record_use`.
+    Use = 2,
+    /// `record`.
+    Record = 3,
+    /// `wait`.
+    Wait = 4,
+    /// `query`.
+    Query = 5,
+    /// Any synchronisation.
+    Synchronize = 6,
+    /// `create_stream`.
+    CreateStream = 7,
+    /// `destroy_stream`.
+    DestroyStream = 8,
+    /// `create_event`.
+    CreateEvent = 9,
+    /// `destroy_event`.
+    DestroyEvent = 10,
+    /// `create_pool`.
+    CreatePool = 11,
+    /// `destroy_pool`.
+    DestroyPool = 12,
+    /// `set_attribute` and `attribute`.
+    Attribute = 13,
+    /// `trim_to`.
+    Trim = 14,
+    /// `label` and `mark`.
+    Label = 15,
+}
+
+/// Why a call was refused, with the numbers that its error carries. [`Record::OutOfMemory`] stands apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Zero bytes asked for.
+    ZeroSize,
+    /// More than the limit asked for.
+    AboveLimit(Bytes),
+    /// The size overflows when rounded.
+    Overflow,
+    /// No hole is long enough; the range's size.
+    NoAddressRange(Bytes),
+    /// Stream and pool on different devices.
+    OtherDevice,
+    /// The stream is being captured.
+    Capturing,
+    /// An id that never was.
+    Unknown,
+    /// An id of something destroyed.
+    Stale,
+    /// Not in any pool.
+    BadPointer(DevicePtr),
+    /// Inside the live block that starts at the second address.
+    Interior(DevicePtr, DevicePtr),
+    /// A live block of this other pool.
+    OtherPool(DevicePtr, PoolId),
+    /// Freed before, by the free at this point where it is still known.
+    AlreadyFree(DevicePtr, Option<Point>),
+    /// In a pool's range, nothing mapped there.
+    Unmapped(DevicePtr),
+    /// An arena is full; its capacity.
+    ArenaFull(Arena, u64),
+    /// A driver call failed.
+    Driver(DriverError),
+    /// Live blocks left: count and bytes.
+    LiveBlocks(u64, Bytes),
+    /// Mapped bytes left that could not be given back.
+    StillHeld(Bytes),
+    /// A read-only attribute, a value that is no reset, or properties or limits that make no sense; the value.
+    BadValue(u64),
+    /// Something of that key exists already.
+    Exists,
+}
+
+/// Up to three points, and whether more were folded into an epoch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Points {
+    /// The points; `None` from the first unused place on.
+    pub list: [Option<Point>; 3],
+    /// The block had more users than fit: it also waited for the heads of all streams at this epoch (0: it did not).
+    pub epoch: u64,
+}
+
+/// One thing that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "fields are named as in the calls that write them; units are in their types")]
+pub enum Record<'a> {
+    /// The log begins here.
+    Begin {
+        version: (u16, u16, u16),
+        policy: u32,
+        streams: u32,
+        events: u32,
+        markers: u32,
+        pools: u32,
+        blocks: u32,
+        granules: u32,
+    },
+    /// Definition: a device.
+    DeviceDef {
+        device: DeviceId,
+        properties: Properties,
+    },
+    /// Definition, repeated in each page that uses it: a stream.
+    StreamDef {
+        stream: StreamId,
+        device: DeviceId,
+        kind: StreamKind,
+    },
+    /// Definition: a pool with its current settings.
+    PoolDef {
+        pool: PoolId,
+        base: DevicePtr,
+        range: Bytes,
+        config: PoolConfig,
+    },
+    /// Definition: a label's name.
+    LabelDef {
+        label: LabelId,
+        name: &'a str,
+    },
+    PoolCreated {
+        pool: PoolId,
+    },
+    /// `leaked`: bytes of blocks that were live.
+    PoolDestroyed {
+        pool: PoolId,
+        leaked: Bytes,
+    },
+    StreamCreated {
+        stream: StreamId,
+    },
+    StreamDestroyed {
+        stream: StreamId,
+    },
+    EventCreated {
+        event: EventId,
+    },
+    EventDestroyed {
+        event: EventId,
+    },
+    AttributeSet {
+        pool: PoolId,
+        attribute: Attribute,
+        value: u64,
+    },
+    /// `offset` counts from the pool's base. `points`: what the block's bytes had waited for.
+    Malloc {
+        pool: PoolId,
+        stream: StreamId,
+        seq: Seq,
+        id: AllocId,
+        asked: Bytes,
+        given: Bytes,
+        offset: Bytes,
+        source: Source,
+        label: LabelId,
+        points: Points,
+    },
+    /// `given` is the size the malloc record states too.
+    Free {
+        pool: PoolId,
+        stream: StreamId,
+        seq: Seq,
+        id: AllocId,
+        offset: Bytes,
+        given: Bytes,
+    },
+    Use {
+        pool: PoolId,
+        stream: StreamId,
+        seq: Seq,
+        id: AllocId,
+        until: UseUntil,
+    },
+    /// `number`: counts the recordings of this event.
+    Recorded {
+        event: EventId,
+        stream: StreamId,
+        seq: Seq,
+        number: u64,
+    },
+    /// `number`: the recording that the wait took; 0 where the event was never recorded.
+    Waited {
+        stream: StreamId,
+        seq: Seq,
+        event: EventId,
+        number: u64,
+    },
+    /// The program's own query.
+    Queried {
+        event: EventId,
+        number: u64,
+        complete: bool,
+    },
+    /// A marker of weir's own; it covers everything on the stream up to `seq`.
+    MarkerLaid {
+        marker: u32,
+        stream: StreamId,
+        seq: Seq,
+    },
+    /// weir asked the driver whether the stream has passed `seq`.
+    Asked {
+        stream: StreamId,
+        seq: Seq,
+        complete: bool,
+    },
+    /// An inserted wait: `stream` waits for `on`.
+    WaitInserted {
+        stream: StreamId,
+        seq: Seq,
+        marker: u32,
+        on: Point,
+    },
+    /// The host waited for everything on the stream up to `seq`.
+    StreamSynchronized {
+        stream: StreamId,
+        seq: Seq,
+    },
+    EventSynchronized {
+        event: EventId,
+        number: u64,
+    },
+    DeviceSynchronized {
+        device: DeviceId,
+    },
+    /// A malloc begins to grow: the call's number, where, and how many granules. Its outcome is a `Malloc` record of the
+    /// same offset, or `GrowAborted`.
+    GrowPlanned {
+        pool: PoolId,
+        stream: StreamId,
+        call: u64,
+        offset: Bytes,
+        granules: u32,
+    },
+    GrowAborted {
+        pool: PoolId,
+        call: u64,
+    },
+    Mapped {
+        pool: PoolId,
+        offset: Bytes,
+        granules: u32,
+        reason: MapReason,
+    },
+    Unmapped {
+        pool: PoolId,
+        offset: Bytes,
+        granules: u32,
+        reason: UnmapReason,
+    },
+    /// A granule whose undo failed: still reserved, offered to nobody.
+    Quarantined {
+        pool: PoolId,
+        granules: u32,
+    },
+    /// `reached`: reserved bytes afterwards; what held the rest: live blocks, unfinished work, partly used granules.
+    Trimmed {
+        pool: PoolId,
+        target: Bytes,
+        reached: Bytes,
+        live: Bytes,
+        pending: Bytes,
+        partial: Bytes,
+    },
+    OutOfMemory {
+        pool: PoolId,
+        stream: StreamId,
+        requested: Bytes,
+        used: Bytes,
+        reserved: Bytes,
+        limit: Bytes,
+        largest_usable: Bytes,
+        pending: Bytes,
+    },
+    /// `size`: what was asked for, where the verb has a size.
+    Refused {
+        verb: Verb,
+        pool: Option<PoolId>,
+        stream: Option<StreamId>,
+        size: Bytes,
+        reason: Refusal,
+    },
+    /// A driver call failed and the call went on without it.
+    DriverFailed {
+        error: DriverError,
+    },
+    /// The user's mark: an interned name, or, where the table of names is full (`label` is none), the name itself.
+    Mark {
+        label: LabelId,
+        name: &'a str,
+    },
+    /// Records that were lost before this one.
+    Lost {
+        records: u64,
+    },
+}

@@ -1,0 +1,218 @@
+//! Memory pools.
+
+use super::bindings as acl;
+use super::bindings::{aclrtMemPool, aclrtMemPoolAttr, aclrtMemPoolProps, aclrtStream};
+use super::codes::{Code, Refusal};
+use super::handle::{from_raw, to_raw};
+use super::state::{Pool, World, call};
+use core::ffi::c_void;
+use weir::driver::Driver;
+use weir::error::PoolError;
+use weir::id::DeviceId;
+use weir::policy::{Attribute, Destroy, PoolConfig, Preference, Reuse};
+use weir::units::{Bytes, DevicePtr};
+
+/// A pool that the program named. What is no pool has another code in each function.
+fn find(world: &World, pool: aclrtMemPool, unknown: impl Code) -> Result<Pool, Refusal> {
+    if pool.is_null() {
+        return Err(Refusal::null("memPool"));
+    }
+    let handle = from_raw(pool);
+    world.pools.get(handle).ok_or_else(|| Refusal::handle(unknown, "pool", handle))
+}
+
+/// How CANN's pools are made: no switch is on, and a wait comes before new memory.
+fn config(device: DeviceId, limit: Bytes) -> PoolConfig {
+    PoolConfig { limit, reuse: Reuse::empty(), preference: Preference::WaitFirst, ..PoolConfig::new(device) }
+}
+
+/// Looks at the fields that have but one good value.
+fn check(props: &aclrtMemPoolProps) -> Result<(), Refusal> {
+    let bad = |text: String| Err(Refusal::new(acl::ACL_ERROR_INVALID_PARAM, text));
+    if props.allocType != acl::aclrtMemAllocationType::ACL_MEM_ALLOCATION_TYPE_PINNED {
+        return bad(format!("`allocType` is {}, expected ACL_MEM_ALLOCATION_TYPE_PINNED (0)", props.allocType));
+    }
+    let kind = props.location.type_;
+    if kind != acl::aclrtMemLocationType::ACL_MEM_LOCATION_TYPE_DEVICE {
+        return bad(format!("`location.type` is {kind}, expected ACL_MEM_LOCATION_TYPE_DEVICE (1)"));
+    }
+    if let Some(place) = props.reserved.iter().position(|byte| *byte != 0) {
+        return bad(format!("`reserved[{place}]` is {}, expected 0", props.reserved[place]));
+    }
+    Ok(())
+}
+
+/// See `acl/acl_rt_memory_soma.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aclrtMemPoolCreate(
+    memPool: *mut aclrtMemPool,
+    poolProps: *const aclrtMemPoolProps,
+) -> acl::aclError {
+    call(|world| {
+        for (null, name) in [(memPool.is_null(), "memPool"), (poolProps.is_null(), "poolProps")] {
+            if null {
+                return Err(Refusal::null(name));
+            }
+        }
+        // SAFETY: non-null, so a struct, as the header asks.
+        let props = unsafe { poolProps.read() };
+        check(&props)?;
+        let (device, guard) = world.device(i64::from(props.location.id))?;
+        drop(guard);
+        world.context()?;
+        let pool = create(world, device, Bytes(props.maxSize as u64))?;
+        // SAFETY: non-null, so a place for a handle, as the header asks.
+        unsafe { memPool.write(to_raw(world.pools.add(pool))) };
+        Ok(())
+    })
+}
+
+fn create(world: &World, device: DeviceId, most: Bytes) -> Result<Pool, Refusal> {
+    let id = world.runtime.create_pool(config(device, most))?;
+    let shape = world.runtime.stats(id)?;
+    let properties = world.host().properties(device).map_err(PoolError::Driver)?;
+    let size = match most {
+        Bytes::ZERO => properties.total.round_down(properties.granularity),
+        // It was rounded before, or the pool would not be there.
+        most => most.round_up(properties.granularity).unwrap_or(properties.total),
+    };
+    Ok(Pool { id, size, base: shape.base.0, range: shape.range })
+}
+
+/// See `acl/acl_rt_memory_soma.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aclrtMemPoolDestroy(memPool: aclrtMemPool) -> acl::aclError {
+    call(|world| {
+        let pool = find(world, memPool, acl::ACL_ERROR_RT_INTERNAL_ERROR)?;
+        world.runtime.destroy_pool(pool.id, Destroy::WithLiveBlocks)?;
+        world.pools.take(from_raw(memPool));
+        Ok(())
+    })
+}
+
+/// The attribute of a number, the value being where the program says.
+fn attribute(attr: aclrtMemPoolAttr::Type, value: *mut c_void) -> Result<Attribute, Refusal> {
+    if value.is_null() {
+        return Err(Refusal::argument("`value` is null"));
+    }
+    let bad = || Refusal::argument(format!("`attr` is {attr}, expected 1 to 8"));
+    Attribute::from_number(attr).ok_or_else(bad)
+}
+
+/// A stale pool in the functions about attributes.
+fn stale(error: PoolError) -> Refusal {
+    let refusal = Refusal::from(error);
+    match error {
+        PoolError::BadId(_) => Refusal::argument(refusal.text),
+        _ => refusal,
+    }
+}
+
+/// See `acl/acl_rt_memory_soma.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aclrtMemPoolSetAttr(
+    memPool: aclrtMemPool,
+    attr: aclrtMemPoolAttr::Type,
+    value: *mut c_void,
+) -> acl::aclError {
+    call(|world| {
+        let pool = find(world, memPool, acl::ACL_ERROR_RT_PARAM_INVALID)?;
+        let attribute = attribute(attr, value)?;
+        let value = match attribute {
+            // Nothing is read for what cannot be set.
+            Attribute::ReservedMemCurrent | Attribute::UsedMemCurrent => 0,
+            // SAFETY: non-null, so a number of the attribute's type, as the header asks.
+            _ if attribute.switch().is_some() => u64::from(unsafe { value.cast::<u32>().read_unaligned() }),
+            // SAFETY: as above.
+            _ => unsafe { value.cast::<u64>().read_unaligned() },
+        };
+        if attribute == Attribute::ReleaseThreshold && value > pool.size.0 {
+            let text = format!("a threshold of {} is above the pool's size of {}", Bytes(value), pool.size);
+            return Err(Refusal::new(acl::ACL_ERROR_RT_INTERNAL_ERROR, text));
+        }
+        world.runtime.set_attribute(pool.id, attribute, value).map_err(stale)
+    })
+}
+
+/// See `acl/acl_rt_memory_soma.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aclrtMemPoolGetAttr(
+    memPool: aclrtMemPool,
+    attr: aclrtMemPoolAttr::Type,
+    value: *mut c_void,
+) -> acl::aclError {
+    call(|world| {
+        let pool = find(world, memPool, acl::ACL_ERROR_RT_PARAM_INVALID)?;
+        let attribute = attribute(attr, value)?;
+        let found = world.runtime.attribute(pool.id, attribute).map_err(stale)?;
+        if attribute.switch().is_some() {
+            // SAFETY: non-null, so a place for a number of the attribute's type, as the header asks.
+            unsafe { value.cast::<u32>().write_unaligned(u32::from(found != 0)) };
+        } else {
+            // SAFETY: as above.
+            unsafe { value.cast::<u64>().write_unaligned(found) };
+        }
+        Ok(())
+    })
+}
+
+/// See `acl/acl_rt_memory_soma.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aclrtMemPoolMallocAsync(
+    ptr: *mut *mut c_void,
+    size: usize,
+    memPool: aclrtMemPool,
+    stream: aclrtStream,
+) -> acl::aclError {
+    call(|world| {
+        for (null, name) in [(ptr.is_null(), "ptr"), (memPool.is_null(), "memPool"), (stream.is_null(), "stream")] {
+            if null {
+                return Err(Refusal::null(name));
+            }
+        }
+        if size == 0 {
+            return Ok(());
+        }
+        let stream = world.stream(stream)?;
+        let pool = find(world, memPool, acl::ACL_ERROR_RT_INTERNAL_ERROR)?;
+        let made = world.runtime.malloc_async(pool.id, Bytes(size as u64), stream.id)?;
+        let address =
+            usize::try_from(made.0).map_err(|_| Refusal::argument("the address has no place in a pointer"))?;
+        // SAFETY: non-null, so a place for an address, as the header asks.
+        unsafe { ptr.write(core::ptr::with_exposed_provenance_mut(address)) };
+        Ok(())
+    })
+}
+
+/// See `acl/acl_rt_memory_soma.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aclrtMemPoolFreeAsync(ptr: *mut c_void, stream: aclrtStream) -> acl::aclError {
+    call(|world| {
+        if ptr.is_null() {
+            return Err(Refusal::null("ptr"));
+        }
+        if stream.is_null() {
+            return Err(Refusal::new(
+                acl::ACL_ERROR_RT_INTERNAL_ERROR,
+                "`stream` is null: the default stream cannot free",
+            ));
+        }
+        let stream = world.stream(stream)?;
+        Ok(world.runtime.free_async(DevicePtr(ptr.addr() as u64), stream.id)?)
+    })
+}
+
+/// See `acl/acl_rt_memory_soma.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn aclrtMemPoolTrimTo(memPool: aclrtMemPool, minBytesToKeep: usize) -> acl::aclError {
+    call(|world| {
+        let pool = find(world, memPool, acl::ACL_ERROR_RT_INTERNAL_ERROR)?;
+        let keep = Bytes(minBytesToKeep as u64);
+        if keep > pool.size {
+            let text = format!("{keep} to keep, but the pool's size is {}", pool.size);
+            return Err(Refusal::new(acl::ACL_ERROR_RT_INTERNAL_ERROR, text));
+        }
+        world.runtime.trim_to(pool.id, keep)?;
+        Ok(())
+    })
+}

@@ -1,0 +1,117 @@
+//! Arenas from the process's heap, for hosted builds whose capacities are known at run time.
+
+use weir::slots::{Bins, Block, Empty, EventSlot, Granule, Link, MarkerState, Name, PoolSlot, StreamSlot};
+use weir::trace::{LogStamps, Page};
+use weir::units::Seq;
+use weir::{Arenas, Capacities};
+
+/// Boxed slices of untouched slots, to be lent to one runtime.
+pub struct HeapArenas {
+    streams: Box<[StreamSlot]>,
+    clocks: Box<[Seq]>,
+    events: Box<[EventSlot]>,
+    event_clocks: Box<[Seq]>,
+    markers: Box<[MarkerState]>,
+    marker_clocks: Box<[Seq]>,
+    snapshots: Box<[Seq]>,
+    pools: Box<[PoolSlot]>,
+    bins: Box<[Bins]>,
+    blocks: Box<[Block]>,
+    block_lookup: Box<[Link]>,
+    granules: Box<[Granule]>,
+    granule_lookup: Box<[Link]>,
+    names: Box<[Name]>,
+    pages: Box<[Page]>,
+    stream_stamps: Box<[u64]>,
+    pool_stamps: Box<[u64]>,
+    label_stamps: Box<[u64]>,
+    lent: bool,
+}
+
+fn slots<T: Empty>(count: usize) -> Box<[T]> {
+    std::iter::repeat_with(|| T::EMPTY).take(count).collect()
+}
+
+impl HeapArenas {
+    /// Arenas of these capacities.
+    ///
+    /// # Panics
+    /// More than 65,536 streams, or the sizes overflow the address space.
+    #[must_use]
+    pub fn new(capacities: Capacities) -> Self {
+        let c = capacities;
+        assert!(c.streams <= 1 << 16, "at most 65,536 streams, not {}", c.streams);
+        Self {
+            streams: slots(c.streams),
+            clocks: slots(c.streams * c.streams),
+            events: slots(c.events),
+            event_clocks: slots(2 * c.events * c.streams),
+            markers: slots(c.markers),
+            marker_clocks: slots(c.markers * c.streams),
+            snapshots: slots(Arenas::SNAPSHOT_ROWS * c.streams),
+            pools: slots(c.pools),
+            bins: slots(c.pools),
+            blocks: slots(c.blocks),
+            block_lookup: slots(2 * c.blocks),
+            granules: slots(c.granules),
+            granule_lookup: slots(2 * c.granules),
+            names: slots(c.labels),
+            pages: slots(c.pages),
+            stream_stamps: slots(c.streams),
+            pool_stamps: slots(c.pools),
+            label_stamps: slots(c.labels),
+            lent: false,
+        }
+    }
+
+    /// How many bytes arenas of these capacities take, or `None` where the number overflows.
+    #[must_use]
+    pub fn bytes(capacities: Capacities) -> Option<usize> {
+        let c = capacities;
+        let rows = c.streams.checked_add(c.events.checked_mul(2)?)?;
+        let rows = rows.checked_add(c.markers)?.checked_add(Arenas::SNAPSHOT_ROWS)?;
+        let parts = [
+            (rows.checked_mul(c.streams)?, size_of::<Seq>()),
+            (c.streams, size_of::<StreamSlot>() + size_of::<u64>()),
+            (c.events, size_of::<EventSlot>()),
+            (c.markers, size_of::<MarkerState>()),
+            (c.pools, size_of::<PoolSlot>() + size_of::<Bins>() + size_of::<u64>()),
+            (c.blocks, size_of::<Block>() + 2 * size_of::<Link>()),
+            (c.granules, size_of::<Granule>() + 2 * size_of::<Link>()),
+            (c.labels, size_of::<Name>() + size_of::<u64>()),
+            (c.pages, size_of::<Page>()),
+        ];
+        parts.iter().try_fold(0usize, |sum, (count, size)| sum.checked_add(count.checked_mul(*size)?))
+    }
+
+    /// Lends them; what an earlier runtime left is cleared.
+    pub fn lend(&mut self) -> Arenas<'_> {
+        let used = std::mem::replace(&mut self.lent, true);
+        let mut arenas = Arenas {
+            streams: &mut self.streams,
+            clocks: &mut self.clocks,
+            events: &mut self.events,
+            event_clocks: &mut self.event_clocks,
+            markers: &mut self.markers,
+            marker_clocks: &mut self.marker_clocks,
+            snapshots: &mut self.snapshots,
+            pools: &mut self.pools,
+            bins: &mut self.bins,
+            blocks: &mut self.blocks,
+            block_lookup: &mut self.block_lookup,
+            granules: &mut self.granules,
+            granule_lookup: &mut self.granule_lookup,
+            names: &mut self.names,
+            pages: &mut self.pages,
+            stamps: LogStamps {
+                streams: &mut self.stream_stamps,
+                pools: &mut self.pool_stamps,
+                labels: &mut self.label_stamps,
+            },
+        };
+        if used {
+            arenas.clear();
+        }
+        arenas
+    }
+}

@@ -1,0 +1,50 @@
+//! The functions of `weir.h`.
+//!
+//! Each is an `extern "C"` function of the type that bindgen read from the header, which the compiler checks. None
+//! unwinds; none trusts a pointer to be non-null or a handle to be good. What a pointer points to is the caller's
+//! promise, as always in C: null, or good for what the header says that the function does with it. That is the safety
+//! contract of them all.
+
+#![allow(clippy::missing_safety_doc, reason = "one contract for all, on the module's page and in weir.h")]
+
+mod arguments;
+mod driver;
+pub(crate) mod failure;
+mod host;
+mod instance;
+pub(crate) mod life;
+mod memory;
+mod order;
+mod pools;
+mod sink;
+mod text;
+
+pub use host::*;
+pub use life::*;
+pub use memory::*;
+pub use order::*;
+pub use pools::*;
+
+/// Each function has the type of the header's prototype: an array has one type of element.
+macro_rules! prototypes {
+    ($($name:ident)+) => {
+        $(const _: () = {
+            let _ = [crate::bindings::$name, $name];
+        };)+
+    };
+}
+
+prototypes! {
+    weir_version weir_status_name weir_last_error
+    weir_config_init weir_host_config_init weir_create_host weir_create_with_driver weir_destroy
+    weir_log_flush weir_verify weir_get_counters
+    weir_pool_config_init weir_pool_create weir_pool_default weir_pool_destroy weir_pool_get_attribute
+    weir_pool_set_attribute weir_pool_trim weir_pool_get_stats weir_pool_pending
+    weir_stream_create weir_stream_register weir_stream_destroy weir_stream_synchronize weir_device_synchronize
+    weir_event_create weir_event_destroy weir_event_record weir_stream_wait_event weir_event_query
+    weir_event_synchronize
+    weir_malloc_async weir_malloc_labelled weir_try_malloc_async weir_free_async weir_try_free_async
+    weir_record_use weir_block_at weir_label weir_mark
+    weir_host_launch weir_kernel_bytes weir_kernel_fail weir_host_copy_to_device weir_host_copy_to_host
+    weir_host_copy weir_host_fill weir_host_fault weir_host_clear_fault weir_host_resident
+}

@@ -1,0 +1,130 @@
+//! Streams and events, as `weir.h` has them.
+
+use super::arguments::{native, output, stream_kind};
+use super::driver::AnyDriver;
+use super::failure::Failure;
+use super::instance::call;
+use crate::bindings::{weir_event, weir_runtime, weir_stream};
+use core::ffi::c_int;
+use weir::StreamConfig;
+use weir::driver::Completion;
+use weir::id::DeviceId;
+
+/// See `weir.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn weir_stream_create(
+    runtime: weir_runtime,
+    device: u32,
+    kind: u32,
+    stream: *mut weir_stream,
+) -> c_int {
+    call(runtime, |instance| {
+        // SAFETY: the header asks for a place for a handle, or null.
+        let stream = unsafe { output(stream, "stream") }?;
+        let (host, kind, device) = (instance.host()?, stream_kind(kind)?, DeviceId(device));
+        let native = host.create_stream(device, kind)?;
+        match instance.runtime().create_stream(StreamConfig { kind, ..StreamConfig::new(device, native) }) {
+            Ok(made) => {
+                stream.write(instance.add_stream(device, native, made));
+                Ok(())
+            }
+            Err(error) => {
+                host.destroy_stream(native)?;
+                Err(error.into())
+            }
+        }
+    })
+}
+
+/// See `weir.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn weir_stream_register(
+    runtime: weir_runtime,
+    device: u32,
+    kind: u32,
+    number: u64,
+    context: u64,
+    stream: *mut weir_stream,
+) -> c_int {
+    call(runtime, |instance| {
+        // SAFETY: the header asks for a place for a handle, or null.
+        let stream = unsafe { output(stream, "stream") }?;
+        if matches!(instance.runtime().driver(), AnyDriver::Host(_)) {
+            return Err(Failure::invalid("streams of the host driver are made by weir_stream_create"));
+        }
+        let (device, native) = (DeviceId(device), native(number));
+        let config = StreamConfig { kind: stream_kind(kind)?, context, ..StreamConfig::new(device, native) };
+        let made = instance.runtime().create_stream(config)?;
+        stream.write(instance.add_stream(device, native, made));
+        Ok(())
+    })
+}
+
+/// See `weir.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn weir_stream_destroy(runtime: weir_runtime, stream: weir_stream) -> c_int {
+    call(runtime, |instance| instance.end_stream(instance.stream(stream)?))
+}
+
+/// See `weir.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn weir_stream_synchronize(runtime: weir_runtime, stream: weir_stream) -> c_int {
+    call(runtime, |instance| Ok(instance.runtime().synchronize_stream(instance.stream(stream)?)?))
+}
+
+/// See `weir.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn weir_device_synchronize(runtime: weir_runtime, device: u32) -> c_int {
+    call(runtime, |instance| Ok(instance.runtime().synchronize_device(DeviceId(device))?))
+}
+
+/// See `weir.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn weir_event_create(runtime: weir_runtime, event: *mut weir_event) -> c_int {
+    call(runtime, |instance| {
+        // SAFETY: the header asks for a place for a handle, or null.
+        let event = unsafe { output(event, "event") }?;
+        event.write(instance.give_event(instance.runtime().create_event()?));
+        Ok(())
+    })
+}
+
+/// See `weir.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn weir_event_destroy(runtime: weir_runtime, event: weir_event) -> c_int {
+    call(runtime, |instance| Ok(instance.runtime().destroy_event(instance.event(event)?)?))
+}
+
+/// See `weir.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn weir_event_record(runtime: weir_runtime, event: weir_event, stream: weir_stream) -> c_int {
+    call(runtime, |instance| Ok(instance.runtime().record(instance.event(event)?, instance.stream(stream)?)?))
+}
+
+/// See `weir.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn weir_stream_wait_event(
+    runtime: weir_runtime,
+    stream: weir_stream,
+    event: weir_event,
+) -> c_int {
+    call(runtime, |instance| Ok(instance.runtime().wait(instance.stream(stream)?, instance.event(event)?)?))
+}
+
+/// See `weir.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn weir_event_query(runtime: weir_runtime, event: weir_event, complete: *mut c_int) -> c_int {
+    call(runtime, |instance| {
+        // SAFETY: the header asks for a place for a number, or null.
+        let complete = unsafe { output(complete, "complete") }?;
+        let completion = instance.runtime().query(instance.event(event)?)?;
+        complete.write(c_int::from(completion == Completion::Complete));
+        Ok(())
+    })
+}
+
+/// See `weir.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn weir_event_synchronize(runtime: weir_runtime, event: weir_event) -> c_int {
+    call(runtime, |instance| Ok(instance.runtime().synchronize_event(instance.event(event)?)?))
+}

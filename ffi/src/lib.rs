@@ -1,0 +1,27 @@
+//! Drivers for weir, the C interface, and the aclrt-compatible calls: the only unsafe code.
+//!
+//! * [`host`]: Linux memory as a device, so that everything runs without hardware.
+//! * [`table`]: a driver given as a table of C functions.
+//! * [`capi`]: the functions of `weir.h`; [`bindings`] is that header as the compiler sees it.
+//! * [`acl`]: the part of CANN's `acl/acl.h` that memory pools need, on the host driver.
+//! * [`arenas`] and [`lock`]: what hosted programs give a runtime.
+#![cfg_attr(not(feature = "std"), no_std)]
+
+#[cfg(all(feature = "std", target_os = "linux"))]
+pub mod acl;
+#[cfg(feature = "std")]
+pub mod arenas;
+#[rustfmt::skip]
+#[allow(missing_docs, non_camel_case_types, clippy::all, reason = "generated from the C headers")]
+pub mod bindings;
+#[cfg(all(feature = "std", target_os = "linux"))]
+pub mod capi;
+#[cfg(all(feature = "std", target_os = "linux"))]
+pub mod host;
+#[cfg(feature = "std")]
+pub mod lock;
+#[cfg(all(feature = "std", target_os = "linux"))]
+mod owned;
+#[cfg(all(feature = "std", target_os = "linux"))]
+mod size;
+pub mod table;

@@ -1,0 +1,82 @@
+//! Programs in C and C++ against the headers and both libraries.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use common::{Language, compiler, file, libraries, program, quietly, says, scratch};
+use std::collections::BTreeSet;
+use std::process::Command;
+use weir::trace::{Reader, Record};
+
+#[test]
+fn the_example_runs_as_c_and_as_cpp_with_either_library() {
+    let libraries = libraries("example");
+    let source = file("../examples/c/two_streams.c");
+    for (language, library, name) in [
+        (Language::C11, "libweir.a", "two_streams_c_a"),
+        (Language::C11, "libweir.so", "two_streams_c_so"),
+        (Language::Cpp17, "libweir.a", "two_streams_cpp_a"),
+        (Language::Cpp17, "libweir.so", "two_streams_cpp_so"),
+    ] {
+        let made = program(language, &[&source], &libraries, library, name);
+        let output = says(&mut Command::new(made));
+        assert!(output.ends_with("rounds=50 wrong=0\n"), "{name}: {output}");
+        // One block of 1 MiB at a time fits a granule twice, so one granule is all that is ever mapped, and what is
+        // not new comes along the event: nothing else is switched on.
+        assert!(output.contains("mallocs=50 frees=50 used_high=1048576 reserved_high=2097152"), "{output}");
+        assert!(output.contains("opportunistic=0 internal=0 grow=1"), "{output}");
+    }
+}
+
+#[test]
+fn the_interface_refuses_and_works_as_its_header_says() {
+    let libraries = libraries("api");
+    let (test, toy) = (file("tests/c/api_test.c"), file("tests/c/toy_driver.c"));
+    let made = program(Language::C11, &[&test, &toy], &libraries, "libweir.a", "api_test");
+    let log = scratch("api_test.log");
+    let output = says(Command::new(made).arg(&log).env_remove("WEIR_HOST_BYTES"));
+    assert!(output.ends_with("\nok\n"), "{output}");
+    // The file has what the function was given.
+    let bytes = std::fs::read(&log).unwrap();
+    assert!(output.contains(&format!(" bytes={}\n", bytes.len())), "{output}, and a file of {}", bytes.len());
+    let records: Vec<_> = Reader::new(&bytes).map(|found| found.unwrap().record).collect();
+    let count = |kind: fn(&Record<'_>) -> bool| records.iter().filter(|r| kind(r)).count();
+    assert_eq!(count(|r| matches!(r, Record::Malloc { .. })), 2);
+    assert_eq!(count(|r| matches!(r, Record::Free { .. })), 2);
+    assert_eq!(count(|r| matches!(r, Record::Mark { .. })), 1);
+    assert_eq!(count(|r| matches!(r, Record::PoolDestroyed { .. })), 1);
+}
+
+#[test]
+fn the_headers_compile_alone_in_both_languages() {
+    for language in [Language::C11, Language::Cpp17] {
+        for header in ["weir.h", "weir_driver.h"] {
+            let source = scratch(&format!("{header}_{language:?}.c"));
+            std::fs::write(&source, format!("#include \"{header}\"\n#include \"{header}\"\n")).unwrap();
+            quietly(compiler(language).args(["-c", "-o", "/dev/null"]).arg(source));
+        }
+    }
+}
+
+/// The functions that a header declares: names before a parenthesis, at the start of a declaration.
+fn declared(header: &str) -> BTreeSet<String> {
+    let text = std::fs::read_to_string(file(header)).unwrap();
+    let names =
+        text.lines().filter(|line| !line.starts_with([' ', '*', '/', '#', '}']) && !line.starts_with("typedef"));
+    let names = names.filter(|line| !line.starts_with("WEIR_ACL_CHECK"));
+    let names = names.filter_map(|line| line.split_once('(')).map(|(before, _)| before);
+    names.filter_map(|before| before.rsplit([' ', '*']).next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_shared_library_exports_the_interface_and_nothing_else() {
+    let libraries = libraries("exports");
+    let shared = libraries.join("libweir.so");
+    let output = says(Command::new("nm").args(["-D", "--defined-only", "--format=posix"]).arg(&shared));
+    let exported: BTreeSet<_> = output.lines().filter_map(|l| l.split(' ').next()).map(str::to_owned).collect();
+    let headers = ["weir.h", "acl/acl.h", "acl/acl_rt.h", "acl/acl_rt_memory_soma.h", "acl/weir_acl.h"];
+    let named: BTreeSet<_> = headers.iter().flat_map(|header| declared(&format!("include/{header}"))).collect();
+    assert_eq!(exported, named);
+    let dynamic = says(Command::new("readelf").arg("-d").arg(&shared));
+    assert!(dynamic.contains("soname: [libweir.so]"), "{dynamic}");
+}

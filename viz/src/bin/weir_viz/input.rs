@@ -1,0 +1,119 @@
+//! From what egui saw to what the view understands.
+
+use eframe::egui::{Event, InputState, Key, Modifiers, PointerButton, Pos2, Response, Vec2};
+use weir_viz::scene::{Along, Frame, Input, Pos, ROW, pos};
+
+/// Points of the wheel that double or halve.
+const DOUBLE: f32 = 200.0;
+/// Part of what is shown that a key moves.
+const KEY_MOVE: f64 = 0.1;
+/// What a key zooms by.
+const KEY_ZOOM: f64 = 0.75;
+
+/// What the pointer did on the canvas. Taken from the response first: that one asks egui, which must not be done while
+/// its input is lent.
+pub(crate) struct Pointer {
+    hover: Option<Pos2>,
+    at: Option<Pos2>,
+    pans: bool,
+    by: Vec2,
+    clicks: Clicks,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Clicks {
+    None,
+    One,
+    Two,
+}
+
+impl Pointer {
+    /// What the response says.
+    pub(crate) fn of(response: &Response) -> Self {
+        let clicks = match (response.double_clicked(), response.clicked()) {
+            (true, _) => Clicks::Two,
+            (_, true) => Clicks::One,
+            _ => Clicks::None,
+        };
+        Self {
+            hover: response.hover_pos(),
+            at: response.interact_pointer_pos(),
+            pans: response.dragged_by(PointerButton::Primary) || response.dragged_by(PointerButton::Middle),
+            by: response.drag_delta(),
+            clicks,
+        }
+    }
+
+    /// As the view understands it; the canvas's corner is at `corner`.
+    pub(crate) fn inputs(&self, input: &InputState, frame: &Frame, corner: Vec2) -> Vec<Input> {
+        let mut out = Vec::new();
+        let here = |at: Pos2| pos(at.x - corner.x, at.y - corner.y);
+        if let Some(at) = self.hover {
+            wheel(input, frame, here(at), &mut out);
+        }
+        if let (true, Some(from)) = (self.pans && self.by != Vec2::ZERO, input.pointer.press_origin()) {
+            out.push(Input::Drag { from: here(from), by: pos(self.by.x, self.by.y) });
+        }
+        match (self.at.map(here), self.clicks) {
+            (Some(at), Clicks::Two) if frame.is_plot(at) => out.push(Input::Fit),
+            (Some(at), Clicks::One | Clicks::Two) => out.push(Input::Click(at)),
+            _ => {}
+        }
+        out
+    }
+}
+
+fn wheel(input: &InputState, frame: &Frame, at: Pos, out: &mut Vec<Input>) {
+    let (scroll, pinch) = (input.smooth_scroll_delta(), input.zoom_delta());
+    if frame.list.is_some_and(|l| l.contains(at)) {
+        if scroll.y != 0.0 {
+            out.push(Input::Scroll(f64::from(-scroll.y / ROW)));
+        }
+        return;
+    }
+    let along = if input.modifiers.alt { Along::Y } else { Along::X };
+    let mut zoom = |factor: f64| out.push(Input::Zoom { at, factor, along });
+    if pinch != 1.0 {
+        zoom(1.0 / f64::from(pinch));
+    } else if scroll.y != 0.0 {
+        zoom(f64::from(-scroll.y / DOUBLE).exp2());
+    }
+    if scroll.x != 0.0 {
+        let part = f64::from(-scroll.x / frame.map.area.w);
+        out.push(Input::Move { x: part, y: 0.0 });
+    }
+}
+
+/// What the keys did.
+pub(crate) fn keys(input: &InputState, frame: &Frame) -> Vec<Input> {
+    let pressed = |event: &Event| match event {
+        Event::Key { key, pressed: true, modifiers, .. } => key_input(*key, *modifiers, frame),
+        _ => None,
+    };
+    input.events.iter().filter_map(pressed).collect()
+}
+
+fn key_input(key: Key, modifiers: Modifiers, frame: &Frame) -> Option<Input> {
+    if modifiers.ctrl || modifiers.command || modifiers.alt {
+        return None;
+    }
+    let page = i64::try_from(frame.rows()).unwrap_or(1).max(1);
+    let aside = |x| Input::Move { x, y: 0.0 };
+    Some(match key {
+        Key::Escape => Input::Clear,
+        Key::Home | Key::Num0 => Input::Fit,
+        Key::F => Input::FitSelection,
+        Key::W | Key::Plus | Key::Equals => Input::Closer { factor: KEY_ZOOM },
+        Key::S | Key::Minus => Input::Closer { factor: 1.0 / KEY_ZOOM },
+        Key::A | Key::ArrowLeft => aside(-KEY_MOVE),
+        Key::D | Key::ArrowRight => aside(KEY_MOVE),
+        Key::ArrowUp => Input::Step(-1),
+        Key::ArrowDown => Input::Step(1),
+        Key::PageUp => Input::Step(-page),
+        Key::PageDown => Input::Step(page),
+        Key::T => Input::SwitchAxis,
+        Key::P => Input::NextPool,
+        Key::L => Input::SwitchTheme,
+        _ => return None,
+    })
+}

@@ -1,0 +1,93 @@
+//! `weir-viz FILE`: opens a window on an event log. With `--screenshot OUT` it writes the picture instead.
+
+mod app;
+mod input;
+mod paint;
+#[cfg(test)]
+mod tests;
+
+use app::App;
+use eframe::egui;
+use std::path::Path;
+use std::process::ExitCode;
+use weir_viz::cli::{self, Command, Picture};
+use weir_viz::source;
+
+/// The log cannot be read, or the command line makes no sense.
+const UNREADABLE: u8 = 2;
+/// There is no display.
+const NO_DISPLAY: u8 = 3;
+
+fn main() -> ExitCode {
+    match Command::parse(std::env::args_os().skip(1)) {
+        Ok(Command::Help) => {
+            println!("{}", cli::USAGE);
+            ExitCode::SUCCESS
+        }
+        Ok(Command::Show { file, screenshot: Some(out), picture }) => screenshot(&file, &out, &picture),
+        Ok(Command::Show { file, picture, .. }) => window(&file, &picture),
+        Err(error) => fail(UNREADABLE, &error),
+    }
+}
+
+fn fail(code: u8, error: &dyn std::fmt::Display) -> ExitCode {
+    eprintln!("weir-viz: {error}");
+    ExitCode::from(code)
+}
+
+fn screenshot(file: &Path, out: &Path, picture: &Picture) -> ExitCode {
+    match cli::screenshot(file, out, picture) {
+        Ok(damages) => {
+            damages.iter().for_each(|d| eprintln!("weir-viz: {}: {d}", file.display()));
+            println!("{}", out.display());
+            ExitCode::SUCCESS
+        }
+        Err(error) => fail(UNREADABLE, &error),
+    }
+}
+
+fn window(file: &Path, picture: &Picture) -> ExitCode {
+    let opened = source::open(file);
+    let readable = opened.is_ok();
+    match &opened {
+        Ok(opened) => opened.damages.iter().for_each(|d| eprintln!("weir-viz: {}: {d}", opened.name)),
+        Err(error) => eprintln!("weir-viz: {error}"),
+    }
+    if !has_display() {
+        return if readable { no_display(file) } else { ExitCode::from(UNREADABLE) };
+    }
+    let app = match opened {
+        Err(error) => App::failed(error, picture),
+        Ok(opened) => match App::new(opened, picture) {
+            Ok(app) => app,
+            Err(error) => return fail(UNREADABLE, &error),
+        },
+    };
+    let options = eframe::NativeOptions {
+        viewport: egui::ViewportBuilder::default()
+            .with_title(format!("{} - weir", file.display()))
+            .with_inner_size([picture.size.w, picture.size.h + app::BAR]),
+        ..eframe::NativeOptions::default()
+    };
+    match eframe::run_native("weir-viz", options, Box::new(|_| Ok(Box::new(app)))) {
+        Ok(()) if readable => ExitCode::SUCCESS,
+        Ok(()) => ExitCode::from(UNREADABLE),
+        Err(_) if readable => no_display(file),
+        Err(error) => fail(NO_DISPLAY, &error),
+    }
+}
+
+/// Whether a window could open at all; asked first, because the window library's own answer is a page long.
+fn has_display() -> bool {
+    let set = |name| std::env::var_os(name).is_some_and(|v| !v.is_empty());
+    !cfg!(target_os = "linux") || set("DISPLAY")
+}
+
+fn no_display(file: &Path) -> ExitCode {
+    let file = file.display();
+    eprintln!(
+        "weir-viz: no display to open a window on; `--screenshot OUT.png {file}` writes the picture, and \
+         `cargo xtask report {file}` the report"
+    );
+    ExitCode::from(NO_DISPLAY)
+}

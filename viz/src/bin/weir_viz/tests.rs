@@ -1,0 +1,267 @@
+//! The window, driven without one: egui runs, nothing is presented.
+
+use crate::app::{App, BAR};
+use crate::paint;
+use eframe::egui::{self, Context, Event, Key, Modifiers, MouseWheelUnit, PointerButton, Pos2, RawInput, pos2, vec2};
+use weir::id::{AllocId, DeviceId, LabelId, PoolId, StreamId};
+use weir::policy::PoolConfig;
+use weir::trace::{MapReason, Points, Record, Source, Stamped};
+use weir::units::{Bytes, DevicePtr, MIB, Nanos, Seq};
+use weir_viz::cli::Picture;
+use weir_viz::font;
+use weir_viz::model::{Axis, LifeIx, Model};
+use weir_viz::scene::{self, Frame, Selection, View};
+use weir_viz::source::{Opened, SourceError};
+
+const SIZE: egui::Vec2 = vec2(1400.0, 900.0);
+
+/// Forty allocations beside each other, each living for ten records.
+fn log() -> Opened {
+    let pool = PoolId::from_raw(1 << 32);
+    let stream = StreamId::from_raw(1 << 32);
+    let mut records = vec![
+        Record::PoolDef { pool, base: DevicePtr(1 << 40), range: Bytes(1 << 32), config: PoolConfig::new(DeviceId(0)) },
+        Record::PoolCreated { pool },
+        Record::Mapped { pool, offset: Bytes(0), granules: 40, reason: MapReason::Grow },
+    ];
+    let at = |id: u64| Bytes((id - 1) * 2 * MIB);
+    for step in 1..=50_u64 {
+        if step <= 40 {
+            records.push(Record::Malloc {
+                pool,
+                stream,
+                seq: Seq(step),
+                id: AllocId(step),
+                asked: Bytes(2 * MIB),
+                given: Bytes(2 * MIB),
+                offset: at(step),
+                source: Source::Grow,
+                label: LabelId::NONE,
+                points: Points::default(),
+            });
+        }
+        if let Some(id) = step.checked_sub(10).filter(|id| *id > 0) {
+            records.push(Record::Free {
+                pool,
+                stream,
+                seq: Seq(step + 100),
+                id: AllocId(id),
+                offset: at(id),
+                given: Bytes(2 * MIB),
+            });
+        }
+    }
+    let stamped = records.into_iter().enumerate().map(|(i, record)| Stamped {
+        number: (i as u64).saturating_sub(1),
+        time: Nanos(i as u64 * 1000),
+        record,
+    });
+    Opened { name: "test.log".to_owned(), model: Model::of(stamped), damages: Vec::new() }
+}
+
+/// A window that nobody sees.
+struct Window {
+    context: Context,
+    app: App,
+    time: f64,
+}
+
+impl Window {
+    fn new(app: App) -> Self {
+        let mut window = Self { context: Context::default(), app, time: 0.0 };
+        // The first frame lays out, the second knows where things are.
+        window.frame(Vec::new());
+        window.frame(Vec::new());
+        window
+    }
+
+    fn open() -> Self {
+        Self::new(App::new(log(), &Picture::default()).unwrap())
+    }
+
+    /// One frame with these events; answers the texts that it shows.
+    fn frame(&mut self, events: Vec<Event>) -> Vec<String> {
+        self.time += 0.05;
+        let input = RawInput {
+            screen_rect: Some(egui::Rect::from_min_size(Pos2::ZERO, SIZE)),
+            time: Some(self.time),
+            events,
+            focused: true,
+            ..RawInput::default()
+        };
+        let mut output = self.context.run_ui(input, |ui| self.app.show(ui));
+        // Nobody uploads textures here.
+        output.textures_delta.clear();
+        let texts = output.shapes.into_iter().filter_map(|s| match s.shape {
+            egui::Shape::Text(text) => Some(text.galley.text().to_owned()),
+            _ => None,
+        });
+        texts.collect()
+    }
+
+    fn view(&self) -> &View {
+        match &self.app {
+            App::Log(app) => app.view(),
+            App::Failed { .. } => panic!("no log"),
+        }
+    }
+
+    fn model(&self) -> &Model {
+        match &self.app {
+            App::Log(app) => app.model(),
+            App::Failed { .. } => panic!("no log"),
+        }
+    }
+
+    fn layout(&self) -> Frame {
+        scene::build(self.model(), self.view()).1
+    }
+
+    fn click(&mut self, at: Pos2) -> Vec<String> {
+        self.frame(vec![Event::PointerMoved(at)]);
+        self.frame(vec![press(at, true)]);
+        self.frame(vec![press(at, false)])
+    }
+
+    fn key(&mut self, key: Key) -> Vec<String> {
+        self.frame(vec![Event::Key {
+            key,
+            physical_key: None,
+            pressed: true,
+            repeat: false,
+            modifiers: Modifiers::NONE,
+        }])
+    }
+}
+
+fn press(at: Pos2, pressed: bool) -> Event {
+    Event::PointerButton { pos: at, button: PointerButton::Primary, pressed, modifiers: Modifiers::NONE }
+}
+
+fn middle_of(window: &Window, life: u32) -> Pos2 {
+    let rect = window.layout().life_rect(window.model(), window.view(), LifeIx(life));
+    pos2(rect.x + rect.w / 2.0, rect.y + rect.h / 2.0)
+}
+
+#[test]
+fn the_picture_fills_the_window_above_the_bar() {
+    let window = Window::open();
+    let size = window.view().size;
+    assert_eq!((size.w, size.h), (SIZE.x, SIZE.y - BAR));
+}
+
+#[test]
+fn a_click_selects_and_escape_clears() {
+    let mut window = Window::open();
+    for life in [0, 17, 39] {
+        let at = middle_of(&window, life);
+        let texts = window.click(at);
+        assert_eq!(window.view().selection, Selection::Life(LifeIx(life)));
+        let id = format!("#{}", life + 1);
+        assert!(texts.contains(&id), "the details name it: {texts:?}");
+        window.key(Key::Escape);
+        assert_eq!(window.view().selection, Selection::Nothing);
+    }
+}
+
+#[test]
+fn a_click_on_a_row_selects_its_allocation() {
+    let mut window = Window::open();
+    let list = window.layout().list.unwrap();
+    window.click(pos2(list.x + 30.0, list.y + 2.5 * scene::ROW));
+    assert_eq!(window.view().selection, Selection::Life(LifeIx(0)), "record 2 is the first malloc");
+}
+
+#[test]
+fn the_wheel_zooms_at_the_pointer() {
+    let mut window = Window::open();
+    let before = window.layout();
+    let at = pos2(before.map.area.x + 300.0, before.map.area.y + 100.0);
+    let value = before.map.x.value(at.x);
+    window.frame(vec![Event::PointerMoved(at)]);
+    window.frame(vec![Event::MouseWheel {
+        unit: MouseWheelUnit::Point,
+        delta: vec2(0.0, 120.0),
+        phase: egui::TouchPhase::Move,
+        source: egui::MouseWheelSource::Unknown,
+        modifiers: Modifiers::NONE,
+    }]);
+    for _ in 0..20 {
+        window.frame(Vec::new());
+    }
+    let after = window.layout();
+    assert!(after.map.x.per_pixel() < before.map.x.per_pixel() * 0.9, "zoomed in");
+    assert!((after.map.x.value(at.x) - value).abs() < 0.01, "{} was {value}", after.map.x.value(at.x));
+}
+
+#[test]
+fn dragging_pans_and_a_double_click_shows_all() {
+    let mut window = Window::open();
+    let whole = window.view().x;
+    for _ in 0..4 {
+        window.key(Key::W);
+    }
+    let zoomed = window.view().x;
+    assert!(zoomed.to - zoomed.from < (whole.to - whole.from) * 0.5);
+    let area = window.layout().map.area;
+    let from = pos2(area.x + 400.0, area.y + 50.0);
+    window.frame(vec![Event::PointerMoved(from)]);
+    window.frame(vec![press(from, true)]);
+    window.frame(vec![Event::PointerMoved(from + vec2(80.0, 0.0))]);
+    window.frame(vec![press(from + vec2(80.0, 0.0), false)]);
+    let moved = zoomed.from - window.view().x.from;
+    let want = 80.0 * window.layout().map.x.per_pixel();
+    assert!((moved - want).abs() < want * 0.05, "moved {moved}, wanted {want}");
+    let at = pos2(area.x + 200.0, area.y + 20.0);
+    let twice = vec![Event::PointerMoved(at), press(at, true), press(at, false), press(at, true), press(at, false)];
+    window.frame(twice);
+    window.frame(Vec::new());
+    assert_eq!(window.view().x, whole);
+}
+
+#[test]
+fn keys_switch_axis_theme_and_step() {
+    let mut window = Window::open();
+    window.key(Key::T);
+    assert_eq!(window.view().axis, Axis::Time);
+    let theme = window.view().theme;
+    window.key(Key::L);
+    assert_eq!(window.view().theme, theme.other());
+    window.key(Key::ArrowDown);
+    assert!(window.view().selected_event(window.model()).is_some());
+}
+
+#[test]
+fn hovering_tells_what_is_there() {
+    let mut window = Window::open();
+    let at = middle_of(&window, 20);
+    let texts = window.frame(vec![Event::PointerMoved(at)]);
+    assert!(texts.iter().any(|t| t.starts_with("#21  2 MiB")), "{texts:?}");
+}
+
+#[test]
+fn a_failure_is_told_in_the_window() {
+    let error = SourceError {
+        name: "gone.log".to_owned(),
+        what: "there is no such file".to_owned(),
+        advice: "Check the path.".to_owned(),
+    };
+    let mut window = Window::new(App::failed(error, &Picture::default()));
+    let texts = window.frame(Vec::new());
+    for text in ["Cannot show gone.log", "there is no such file", "Check the path."] {
+        assert!(texts.iter().any(|t| t == text), "{text}: {texts:?}");
+    }
+}
+
+/// The scene measures with the font that the window draws with.
+#[test]
+fn texts_are_as_wide_as_the_scene_takes_them() {
+    let window = Window::open();
+    for text in ["Records", "allocation 4,711 of stream 3", "0x7f000035fa00 (+3.37 MiB)"] {
+        let galley = window.context.fonts_mut(|f| {
+            f.layout_no_wrap(text.to_owned(), egui::FontId::proportional(12.0), paint::color(scene::Color::hex(0)))
+        });
+        let (drawn, measured) = (galley.size().x, font::width(text, 12.0));
+        assert!((drawn - measured).abs() < measured * 0.06, "{text}: {drawn} drawn, {measured} measured");
+    }
+}

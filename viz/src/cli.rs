@@ -1,0 +1,264 @@
+//! The command line, and pictures without a window.
+
+use crate::model::Axis;
+use crate::png::{self, PngError};
+use crate::scene::{self, Parts, SMALLEST, Scene, Size, Theme, View};
+use crate::source::{self, Opened, SourceError};
+use crate::svg;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// What the command takes.
+pub const USAGE: &str = "\
+usage: weir-viz FILE [--screenshot OUT.png|OUT.svg] [options]
+
+FILE is an event log of weir, binary or text. Without --screenshot a window opens.
+
+  --screenshot OUT   write the picture to OUT instead (PNG, or SVG by the name); needs no display
+  --size WxH         size of the picture or window in points (default 1600x1000)
+  --scale N          pixels to a point, PNG only (default 1)
+  --axis WHAT        what runs along x: record (default) or time
+  --select ID        select allocation ID: its details, whose memory it got, who got it next
+  --pool N           show the Nth pool of the log, from 1 on (default: the one with most allocations)
+  --theme WHICH      light (default) or dark
+  --panels           without the list of records and the details
+  -h, --help         this text";
+
+/// How a picture is to look.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picture {
+    /// Its size in points.
+    pub size: Size,
+    /// Pixels to a point; PNG only.
+    pub scale: f32,
+    /// Its parts.
+    pub parts: Parts,
+    /// Its colours.
+    pub theme: Theme,
+    /// What runs along x.
+    pub axis: Axis,
+    /// The id of the allocation to select.
+    pub select: Option<u64>,
+    /// Which pool to show, counted from 1.
+    pub pool: Option<usize>,
+    /// The heading; the file's name where there is none.
+    pub title: Option<String>,
+}
+
+impl Default for Picture {
+    fn default() -> Self {
+        Self {
+            size: Size { w: 1600.0, h: 1000.0 },
+            scale: 1.0,
+            parts: Parts::WithList,
+            theme: Theme::Light,
+            axis: Axis::Record,
+            select: None,
+            pool: None,
+            title: None,
+        }
+    }
+}
+
+/// What the command line asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// Show the usage.
+    Help,
+    /// Show this file, in a window or as a picture.
+    Show {
+        /// The log.
+        file: PathBuf,
+        /// Where the picture goes; `None`: a window.
+        screenshot: Option<PathBuf>,
+        /// How it is to look.
+        picture: Picture,
+    },
+}
+
+/// A command line that makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsageError(pub String);
+
+impl fmt::Display for UsageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n\n{USAGE}", self.0)
+    }
+}
+
+impl std::error::Error for UsageError {}
+
+impl From<lexopt::Error> for UsageError {
+    fn from(error: lexopt::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl Command {
+    /// Reads the arguments, without the program's name.
+    ///
+    /// # Errors
+    /// Says which argument is wrong, and how the command is used.
+    pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, UsageError> {
+        use lexopt::prelude::*;
+        let (mut file, mut screenshot) = (None, None);
+        let mut picture = Picture::default();
+        let mut parser = lexopt::Parser::from_args(args);
+        while let Some(arg) = parser.next()? {
+            match arg {
+                Short('h') | Long("help") => return Ok(Self::Help),
+                Long("screenshot") => screenshot = Some(PathBuf::from(parser.value()?)),
+                Long("size") => picture.size = size(&parser.value()?.string()?)?,
+                Long("scale") => picture.scale = scale(&parser.value()?.string()?)?,
+                Long("axis") => picture.axis = axis(&parser.value()?.string()?)?,
+                Long("theme") => picture.theme = theme(&parser.value()?.string()?)?,
+                Long("select") => picture.select = Some(parser.value()?.parse()?),
+                Long("pool") => picture.pool = Some(parser.value()?.parse()?),
+                Long("panels") => picture.parts = Parts::Panels,
+                Value(value) if file.is_none() => file = Some(PathBuf::from(value)),
+                other => return Err(other.unexpected().into()),
+            }
+        }
+        let file = file.ok_or_else(|| UsageError("no log was named".to_owned()))?;
+        Ok(Self::Show { file, screenshot, picture })
+    }
+}
+
+fn size(text: &str) -> Result<Size, UsageError> {
+    let bad = || {
+        let least = format!("{}x{}", SMALLEST.w, SMALLEST.h);
+        UsageError(format!("--size {text}: expected WIDTHxHEIGHT of at least {least}, such as 1600x1000"))
+    };
+    let (w, h) = text.split_once(['x', 'X']).ok_or_else(bad)?;
+    let (w, h): (u16, u16) = (w.parse().map_err(|_| bad())?, h.parse().map_err(|_| bad())?);
+    let size = Size { w: f32::from(w), h: f32::from(h) };
+    let enough = size.w >= SMALLEST.w && size.h >= SMALLEST.h;
+    if enough { Ok(size) } else { Err(bad()) }
+}
+
+fn scale(text: &str) -> Result<f32, UsageError> {
+    let scale = text.parse().ok().filter(|s| (0.25..=8.0).contains(s));
+    scale.ok_or_else(|| UsageError(format!("--scale {text}: expected a number from 0.25 to 8")))
+}
+
+fn axis(text: &str) -> Result<Axis, UsageError> {
+    match text {
+        "record" => Ok(Axis::Record),
+        "time" => Ok(Axis::Time),
+        _ => Err(UsageError(format!("--axis {text}: expected `record` or `time`"))),
+    }
+}
+
+fn theme(text: &str) -> Result<Theme, UsageError> {
+    match text {
+        "light" => Ok(Theme::Light),
+        "dark" => Ok(Theme::Dark),
+        _ => Err(UsageError(format!("--theme {text}: expected `light` or `dark`"))),
+    }
+}
+
+/// Why there is no picture.
+#[derive(Debug)]
+pub enum PictureError {
+    /// The log.
+    Source(SourceError),
+    /// There is no such allocation.
+    NoAllocation(u64),
+    /// There is no such pool.
+    NoPool {
+        /// The one that was asked for.
+        asked: usize,
+        /// How many there are.
+        pools: usize,
+    },
+    /// The picture.
+    Png(PngError),
+    /// The file to write.
+    Write(PathBuf, std::io::Error),
+}
+
+impl fmt::Display for PictureError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Source(error) => error.fmt(f),
+            Self::NoAllocation(id) => write!(f, "the log has no allocation {id}; ids stand in its malloc records"),
+            Self::NoPool { asked, pools } => write!(f, "there is no pool {asked}: the log has {pools}, counted from 1"),
+            Self::Png(error) => error.fmt(f),
+            Self::Write(path, error) => write!(f, "cannot write {}: {error}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for PictureError {}
+
+impl From<SourceError> for PictureError {
+    fn from(error: SourceError) -> Self {
+        Self::Source(error)
+    }
+}
+
+/// The view of a log that these options ask for.
+///
+/// # Errors
+/// The allocation or pool does not exist.
+pub fn view(opened: &Opened, picture: &Picture) -> Result<View, PictureError> {
+    let model = &opened.model;
+    let mut view = View::whole(model, picture.size);
+    view.parts = picture.parts;
+    view.theme = picture.theme;
+    view.axis = picture.axis;
+    view.title = picture.title.clone().unwrap_or_else(|| opened.name.clone());
+    view.notices.clone_from(&opened.damages);
+    if let Some(first) = view.notices.first_mut() {
+        first.push_str("; what could be read is shown");
+    }
+    if let Some(asked) = picture.pool {
+        let pools = model.pools.len();
+        let at = asked.checked_sub(1).filter(|at| *at < pools);
+        let at = at.ok_or(PictureError::NoPool { asked, pools })?;
+        view.pool = crate::model::PoolIx::next_of(at);
+    }
+    view.fit(model);
+    if let Some(id) = picture.select {
+        let life = model.life_of_id(id).ok_or(PictureError::NoAllocation(id))?;
+        view.select_life(model, life);
+        let (_, frame) = scene::build(model, &view);
+        view.show_in_list(model, &frame);
+    }
+    Ok(view)
+}
+
+/// The picture of a log.
+///
+/// # Errors
+/// As [`view`].
+pub fn draw(opened: &Opened, picture: &Picture) -> Result<Scene, PictureError> {
+    Ok(scene::build(&opened.model, &view(opened, picture)?).0)
+}
+
+/// Writes the picture of a log: an SVG where the name ends so, else a PNG. Answers what was damaged in the log, a line
+/// each; the picture shows the rest.
+///
+/// # Errors
+/// The log cannot be read, the options ask for what it does not have, or the picture cannot be written. Nothing is
+/// written then.
+pub fn screenshot(log: &Path, out: &Path, picture: &Picture) -> Result<Vec<String>, PictureError> {
+    let opened = source::open(log)?;
+    let scene = draw(&opened, picture)?;
+    save(&scene, out, picture.scale)?;
+    Ok(opened.damages)
+}
+
+/// Writes a scene: an SVG where the name ends so, else a PNG.
+///
+/// # Errors
+/// The picture cannot be made or written.
+pub fn save(scene: &Scene, out: &Path, scale: f32) -> Result<(), PictureError> {
+    let is_svg = out.extension().is_some_and(|e| e.eq_ignore_ascii_case("svg"));
+    let bytes = match is_svg {
+        true => svg::write(scene).into_bytes(),
+        false => png::write(scene, scale).map_err(PictureError::Png)?,
+    };
+    std::fs::write(out, bytes).map_err(|e| PictureError::Write(out.to_owned(), e))
+}

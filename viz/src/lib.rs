@@ -1,0 +1,14 @@
+//! Source, model and scene: from the event log to pictures.
+//!
+//! A log is read (`source`) into tables (`model`), from which a picture is laid out (`scene`). The same scene becomes
+//! an SVG, a PNG, or what a window paints. Model and scene know neither files nor a user interface.
+
+#![forbid(unsafe_code)]
+
+pub mod cli;
+pub mod font;
+pub mod model;
+pub mod png;
+pub mod scene;
+pub mod source;
+pub mod svg;

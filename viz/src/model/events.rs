@@ -1,0 +1,201 @@
+//! The log's records in order: number, time, kind, and where the rest of each is kept.
+
+use super::{EventIx, LifeIx};
+use weir::trace::Record;
+
+/// What runs along the x axis.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Axis {
+    /// The record's number: every record has the same width, whatever the clock says.
+    #[default]
+    Record,
+    /// The driver's clock, from the first record on.
+    Time,
+}
+
+macro_rules! kinds {
+    ($($kind:ident $name:literal)+) => {
+        /// The kind of a record.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        #[allow(missing_docs, reason = "named as the records")]
+        pub enum Kind { $($kind,)+ }
+
+        impl Kind {
+            /// The kind of this record; `None` for definitions, which are facts and no events.
+            #[must_use]
+            pub const fn of(record: &Record<'_>) -> Option<Self> {
+                match record {
+                    $(Record::$kind { .. } => Some(Self::$kind),)+
+                    _ => None,
+                }
+            }
+
+            /// Short, for lists.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$kind => $name,)+ }
+            }
+        }
+    };
+}
+kinds! {
+    Begin "begin"
+    PoolCreated "pool created" PoolDestroyed "pool destroyed"
+    StreamCreated "stream created" StreamDestroyed "stream destroyed"
+    EventCreated "event created" EventDestroyed "event destroyed"
+    AttributeSet "attribute" Malloc "malloc" Free "free" Use "use"
+    Recorded "record" Waited "wait" Queried "query"
+    MarkerLaid "marker" Asked "asked" WaitInserted "wait inserted"
+    StreamSynchronized "sync stream" EventSynchronized "sync event" DeviceSynchronized "sync device"
+    GrowPlanned "grow planned" GrowAborted "grow aborted"
+    Mapped "map" Unmapped "unmap" Quarantined "quarantined"
+    Trimmed "trim" OutOfMemory "out of memory" Refused "refused" DriverFailed "driver failed"
+    Mark "mark" Lost "lost"
+}
+
+/// The records, a column each.
+#[derive(Clone, Debug, Default)]
+pub struct Events {
+    number: Vec<u64>,
+    time: Vec<u64>,
+    kind: Vec<Kind>,
+    payload: Vec<u32>,
+    others: Vec<Record<'static>>,
+    /// From this record on, the numbers are shifted by so much on the axis: a log that begins again continues.
+    shifts: Vec<(EventIx, u64)>,
+}
+
+/// Where the rest of a record is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Payload<'m> {
+    /// In the life: a malloc or free.
+    Life(LifeIx),
+    /// Here. A mark's name is kept by the model.
+    Other(&'m Record<'static>),
+}
+
+impl Events {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.number.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.number.is_empty()
+    }
+
+    /// The index one past the last.
+    #[must_use]
+    pub fn end(&self) -> EventIx {
+        EventIx::next_of(self.len())
+    }
+
+    /// The number as it stands in the log.
+    #[must_use]
+    pub fn number(&self, event: EventIx) -> u64 {
+        self.number[event.at()]
+    }
+
+    /// The clock in nanoseconds, never going back.
+    #[must_use]
+    pub fn time(&self, event: EventIx) -> u64 {
+        self.time[event.at()]
+    }
+
+    /// The kind.
+    #[must_use]
+    pub fn kind(&self, event: EventIx) -> Kind {
+        self.kind[event.at()]
+    }
+
+    /// The rest of the record.
+    #[must_use]
+    pub fn payload(&self, event: EventIx) -> Payload<'_> {
+        let payload = self.payload[event.at()];
+        match self.kind(event) {
+            Kind::Malloc | Kind::Free => Payload::Life(LifeIx(payload)),
+            _ => Payload::Other(&self.others[payload as usize]),
+        }
+    }
+
+    /// Where the record stands on the axis, counted from the first record's place.
+    #[must_use]
+    pub fn position(&self, axis: Axis, event: EventIx) -> u64 {
+        match axis {
+            Axis::Time => self.time(event) - self.time[0],
+            Axis::Record => {
+                let shift = match self.shifts.partition_point(|s| s.0 <= event) {
+                    0 => 0,
+                    n => self.shifts[n - 1].1,
+                };
+                self.number(event).saturating_add(shift).saturating_sub(self.number[0])
+            }
+        }
+    }
+
+    /// Length of the whole axis: just past the last record, at least 1.
+    #[must_use]
+    pub fn extent(&self, axis: Axis) -> u64 {
+        let Some(last) = self.len().checked_sub(1) else {
+            return 1;
+        };
+        let last = self.position(axis, EventIx::next_of(last));
+        match axis {
+            Axis::Record => last.saturating_add(1),
+            // A little room, or what the last record did could not be seen.
+            Axis::Time => last.saturating_add(last / 256 + 1),
+        }
+    }
+
+    /// The first record at or after this place on the axis (or one past the last).
+    #[must_use]
+    pub fn first_from(&self, axis: Axis, position: f64) -> EventIx {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if (self.position(axis, EventIx::next_of(middle)) as f64) < position {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        EventIx::next_of(low)
+    }
+
+    /// The last record at or before this place, if any.
+    #[must_use]
+    pub fn last_until(&self, axis: Axis, position: f64) -> Option<EventIx> {
+        let past = self.first_from(axis, position.next_up());
+        past.0.checked_sub(1).map(EventIx)
+    }
+
+    pub(super) fn push(&mut self, number: u64, time: u64, kind: Kind, payload: u32) -> EventIx {
+        let event = self.end();
+        self.shift_if_restarted(event, number);
+        self.number.push(number);
+        self.time.push(time.max(self.time.last().copied().unwrap_or(0)));
+        self.kind.push(kind);
+        self.payload.push(payload);
+        event
+    }
+
+    /// The place where a record is kept that is no malloc or free.
+    pub(super) fn keep(&mut self, record: Record<'static>) -> u32 {
+        self.others.push(record);
+        EventIx::next_of(self.others.len() - 1).0
+    }
+
+    fn shift_if_restarted(&mut self, event: EventIx, number: u64) {
+        let Some(last) = self.number.last() else {
+            return;
+        };
+        if number <= *last {
+            let shift = self.shifts.last().map_or(0, |s| s.1);
+            self.shifts.push((event, last.saturating_add(shift).saturating_add(1).saturating_sub(number)));
+        }
+    }
+}

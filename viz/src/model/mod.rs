@@ -1,0 +1,236 @@
+//! The model: what a log says, as tables and curves. Knows no files and no pictures.
+
+mod build;
+mod curve;
+mod events;
+mod index;
+mod life;
+mod owned;
+mod owners;
+mod pool;
+mod settle;
+
+pub use build::Builder;
+pub use curve::Curve;
+pub use events::{Axis, Events, Kind, Payload};
+pub use index::{EventIx, LifeIx, NameIx, PoolIx, StreamIx};
+pub use life::{Birth, Death, Life, WaitedFor};
+pub use owners::Link;
+pub use pool::{Definition, Pool, Run, State};
+
+use weir::driver::Properties;
+use weir::error::Point;
+use weir::id::{DeviceId, StreamId};
+use weir::policy::StreamKind;
+use weir::trace::{Points, Record, Stamped};
+use weir::units::Nanos;
+
+/// A stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stream {
+    /// Its id.
+    pub id: StreamId,
+    /// Its device and kind, where the log has its definition.
+    pub definition: Option<(DeviceId, StreamKind)>,
+    /// Its place among all streams by id: what colours go by.
+    pub rank: usize,
+    /// Its successful mallocs.
+    pub mallocs: usize,
+}
+
+/// A user's mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MarkAt {
+    /// Its record.
+    pub event: EventIx,
+    /// Its name.
+    pub name: NameIx,
+}
+
+/// Something in the log that does not fit together; what follows from it is marked "not recorded".
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Oddity {
+    /// The record where it was noticed.
+    pub event: EventIx,
+    /// What it is.
+    pub what: String,
+}
+
+/// What a log says.
+#[derive(Clone, Debug, Default)]
+pub struct Model {
+    /// Its records.
+    pub events: Events,
+    /// Its allocations, in the order in which their first record stands in the log.
+    pub lives: Vec<Life>,
+    /// Its pools, in the order of their first record.
+    pub pools: Vec<Pool>,
+    /// Its streams, in the order of their first record.
+    pub streams: Vec<Stream>,
+    /// Its devices.
+    pub devices: Vec<(DeviceId, Properties)>,
+    /// The user's marks.
+    pub marks: Vec<MarkAt>,
+    /// What does not fit together.
+    pub oddities: Vec<Oddity>,
+    /// The version that wrote the log.
+    pub version: Option<(u16, u16, u16)>,
+    names: Vec<String>,
+    points: Vec<Point>,
+    links: Vec<Link>,
+    later: Vec<Link>,
+    later_of: Vec<u32>,
+    uses: Vec<(LifeIx, EventIx)>,
+}
+
+impl Model {
+    /// A model of these records.
+    pub fn of<'a>(records: impl IntoIterator<Item = Stamped<'a>>) -> Self {
+        let mut builder = Builder::default();
+        for record in records {
+            builder.push(&record);
+        }
+        builder.finish()
+    }
+
+    /// The life.
+    #[must_use]
+    pub fn life(&self, life: LifeIx) -> &Life {
+        &self.lives[life.at()]
+    }
+
+    /// The pool.
+    #[must_use]
+    pub fn pool(&self, pool: PoolIx) -> &Pool {
+        &self.pools[pool.at()]
+    }
+
+    /// The stream.
+    #[must_use]
+    pub fn stream(&self, stream: StreamIx) -> &Stream {
+        &self.streams[stream.at()]
+    }
+
+    /// The name; empty for no name.
+    #[must_use]
+    pub fn name(&self, name: NameIx) -> &str {
+        self.names.get(name.at()).map_or("", String::as_str)
+    }
+
+    /// What the life's malloc waited for.
+    #[must_use]
+    pub fn waited_for(&self, life: LifeIx) -> WaitedFor<'_> {
+        let life = self.life(life);
+        let (at, length) = (life.points.0 as usize, usize::from(life.points.1));
+        WaitedFor { points: &self.points[at..at + length], epoch: life.epoch }
+    }
+
+    /// The allocations that had some of its bytes before, since those were last mapped; in address order.
+    #[must_use]
+    pub fn came_from(&self, life: LifeIx) -> &[Link] {
+        let (at, length) = self.life(life).from;
+        &self.links[at as usize..(at + length) as usize]
+    }
+
+    /// The allocations that got some of its bytes next, in the order of their mallocs.
+    #[must_use]
+    pub fn went_to(&self, life: LifeIx) -> &[Link] {
+        let range = self.later_of[life.at()]..self.later_of[life.at() + 1];
+        &self.later[range.start as usize..range.end as usize]
+    }
+
+    /// The recorded uses of the life by other streams.
+    pub fn uses(&self, life: LifeIx) -> impl Iterator<Item = EventIx> {
+        let from = self.uses.partition_point(|u| u.0 < life);
+        self.uses[from..].iter().take_while(move |u| u.0 == life).map(|u| u.1)
+    }
+
+    /// The latest allocation of this id, if there is one.
+    #[must_use]
+    pub fn life_of_id(&self, id: u64) -> Option<LifeIx> {
+        let at = self.lives.iter().rposition(|l| l.id.0 == id)?;
+        Some(LifeIx::next_of(at))
+    }
+
+    /// The life that the record belongs to.
+    #[must_use]
+    pub fn life_at(&self, event: EventIx) -> Option<LifeIx> {
+        match self.events.payload(event) {
+            Payload::Life(life) => Some(life),
+            Payload::Other(Record::Use { .. }) => self.uses.iter().find(|u| u.1 == event).map(|u| u.0),
+            Payload::Other(_) => None,
+        }
+    }
+
+    /// The pool just after the record.
+    #[must_use]
+    pub fn state(&self, pool: PoolIx, event: EventIx) -> State {
+        let pool = self.pool(pool);
+        State {
+            used: pool.used.after(event),
+            reserved: pool.reserved.after(event),
+            threshold: pool.threshold.after(event),
+            live: pool.lives.iter().filter(|l| self.life(**l).live_after(event)).count(),
+        }
+    }
+
+    /// The record as it stands in the log.
+    #[must_use]
+    pub fn record(&self, event: EventIx) -> Stamped<'_> {
+        let record = match self.events.payload(event) {
+            Payload::Life(life) if self.events.kind(event) == Kind::Malloc => self.malloc_record(life),
+            Payload::Life(life) => self.free_record(life),
+            Payload::Other(Record::Mark { label, .. }) => {
+                let mark = self.marks.iter().find(|m| m.event == event);
+                Record::Mark { label: *label, name: mark.map_or("", |m| self.name(m.name)) }
+            }
+            Payload::Other(record) => *record,
+        };
+        Stamped { number: self.events.number(event), time: Nanos(self.events.time(event)), record }
+    }
+
+    fn malloc_record(&self, at: LifeIx) -> Record<'_> {
+        let life = self.life(at);
+        let waited = self.waited_for(at);
+        let mut points = Points { epoch: waited.epoch, ..Points::default() };
+        for (slot, point) in points.list.iter_mut().zip(waited.points) {
+            *slot = Some(*point);
+        }
+        Record::Malloc {
+            pool: self.pool(life.pool).id,
+            stream: self.stream(life.stream).id,
+            seq: life.seq,
+            id: life.id,
+            asked: life.asked.unwrap_or(life.given),
+            given: life.given,
+            offset: life.offset,
+            source: life.source.unwrap_or(weir::trace::Source::Grow),
+            label: life.label,
+            points,
+        }
+    }
+
+    fn free_record(&self, at: LifeIx) -> Record<'_> {
+        let life = self.life(at);
+        let (stream, seq) = match life.death {
+            Death::Free { stream, seq, .. } => (stream, seq),
+            _ => (life.stream, life.seq),
+        };
+        Record::Free {
+            pool: self.pool(life.pool).id,
+            stream: self.stream(stream).id,
+            seq,
+            id: life.id,
+            offset: life.offset,
+            given: life.given,
+        }
+    }
+
+    /// The pool with most allocations: what to show first.
+    #[must_use]
+    pub fn busiest_pool(&self) -> Option<PoolIx> {
+        let busiest = |(at, pool): &(usize, &Pool)| (pool.lives.len(), std::cmp::Reverse(*at));
+        let (at, _) = self.pools.iter().enumerate().max_by_key(busiest)?;
+        Some(PoolIx::next_of(at))
+    }
+}

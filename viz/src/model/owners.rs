@@ -1,0 +1,106 @@
+//! Who owned each address last: the answer to "where did this memory come from".
+
+use super::LifeIx;
+use std::collections::BTreeMap;
+
+/// A part of an allocation's bytes, and the allocation that had them before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// The earlier (or later) allocation.
+    pub life: LifeIx,
+    /// How many bytes they share.
+    pub bytes: u64,
+}
+
+/// Addresses in runs, each with a value. Runs never overlap.
+#[derive(Clone, Debug)]
+pub(super) struct Spans<T> {
+    runs: BTreeMap<u64, (u64, T)>,
+}
+
+/// A run that was cut out: its addresses and its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span<T> {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) value: T,
+}
+
+impl<T> Default for Spans<T> {
+    fn default() -> Self {
+        Self { runs: BTreeMap::new() }
+    }
+}
+
+impl<T: Copy> Spans<T> {
+    /// Cuts `start..end` out and returns what was there, in address order. Amortised O(log n): every run that is
+    /// met is removed, and at most two come back.
+    pub(super) fn take(&mut self, start: u64, end: u64) -> Vec<Span<T>> {
+        if start >= end {
+            return Vec::new();
+        }
+        let first = self.runs.range(..=start).next_back().map_or(start, |(at, _)| *at);
+        let met: Vec<u64> = self.runs.range(first..end).map(|(at, _)| *at).collect();
+        let mut taken = Vec::new();
+        for at in met {
+            let Some(&(stop, value)) = self.runs.get(&at) else {
+                continue;
+            };
+            if stop <= start {
+                continue;
+            }
+            self.runs.remove(&at);
+            if at < start {
+                self.runs.insert(at, (start, value));
+            }
+            if stop > end {
+                self.runs.insert(end, (stop, value));
+            }
+            taken.push(Span { start: at.max(start), end: stop.min(end), value });
+        }
+        taken
+    }
+
+    /// Gives `start..end` this value. The place must be free.
+    pub(super) fn put(&mut self, start: u64, end: u64, value: T) {
+        if start < end {
+            self.runs.insert(start, (end, value));
+        }
+    }
+
+    /// Everything, in address order; nothing is left.
+    pub(super) fn drain(&mut self) -> Vec<Span<T>> {
+        std::mem::take(&mut self.runs).into_iter().map(|(start, (end, value))| Span { start, end, value }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cutting_equals_a_map_of_single_bytes() {
+        let mut spans = Spans::default();
+        let mut plain = [0_u32; 64];
+        let mut state = 1_u64;
+        for value in 1..2000_u32 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(17);
+            let (a, b) = ((state >> 40) % 65, (state >> 50) % 65);
+            let (start, end) = (a.min(b), a.max(b));
+            let taken = spans.take(start, end);
+            let mut seen = [0_u32; 64];
+            for span in &taken {
+                assert!(span.start < span.end);
+                seen[span.start as usize..span.end as usize].fill(span.value);
+            }
+            for i in start..end {
+                assert_eq!(seen[i as usize], plain[i as usize], "byte {i} in step {value}");
+            }
+            let keep = if state & 1 == 0 { value } else { 0 };
+            plain[start as usize..end as usize].fill(keep);
+            if keep != 0 {
+                spans.put(start, end, keep);
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! One pool: its settings, its curves, its allocations, and what was mapped when.
+
+use super::{Curve, EventIx, LifeIx};
+use weir::id::PoolId;
+use weir::policy::PoolConfig;
+use weir::trace::{MapReason, UnmapReason};
+use weir::units::{Bytes, DevicePtr};
+
+/// Addresses that were mapped without a break, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// From the pool's base.
+    pub start: u64,
+    /// Past the last byte.
+    pub end: u64,
+    /// The record that mapped them; `None`: before the log.
+    pub mapped: Option<(EventIx, MapReason)>,
+    /// The record that unmapped them; `None`: they were mapped at the end of the log.
+    pub unmapped: Option<EventIx>,
+    /// Why.
+    pub why: Option<UnmapReason>,
+}
+
+/// What a pool looked like when a definition stated it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// Its first address.
+    pub base: DevicePtr,
+    /// Bytes of addresses.
+    pub range: Bytes,
+    /// Its settings.
+    pub config: PoolConfig,
+}
+
+/// One pool.
+#[derive(Clone, Debug)]
+pub struct Pool {
+    /// Its id.
+    pub id: PoolId,
+    /// Its first definition; `None` where the log has none.
+    pub definition: Option<Definition>,
+    /// Bytes of one granule.
+    pub granularity: Bytes,
+    /// Bytes in live blocks.
+    pub used: Curve,
+    /// Mapped bytes.
+    pub reserved: Curve,
+    /// The release threshold.
+    pub threshold: Curve,
+    /// Its allocations in the order of their mallocs; those that began before the log come first.
+    pub lives: Vec<LifeIx>,
+    /// What was mapped when.
+    pub runs: Vec<Run>,
+    /// Synchronisations of its device's streams, events and of the device.
+    pub syncs: Vec<EventIx>,
+    /// Trims.
+    pub trims: Vec<EventIx>,
+    /// Refused calls, out of memory among them.
+    pub refusals: Vec<EventIx>,
+    /// Mallocs by what they relied on, in the order of `Source::ALL`.
+    pub by_source: [Vec<EventIx>; 6],
+}
+
+impl Pool {
+    /// The limit, where it is known and set.
+    #[must_use]
+    pub fn limit(&self) -> Option<Bytes> {
+        self.definition.map(|d| d.config.limit).filter(|l| l.0 > 0)
+    }
+}
+
+/// A pool at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    /// Bytes in live blocks.
+    pub used: u64,
+    /// Mapped bytes.
+    pub reserved: u64,
+    /// The release threshold.
+    pub threshold: u64,
+    /// Live allocations.
+    pub live: usize,
+}

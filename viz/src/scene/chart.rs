@@ -1,0 +1,172 @@
+//! Used and reserved bytes over the x axis, a pixel column at a time.
+
+use super::{Anchor, Context, Paint, Pos, Rect, Scale, Stroke, pos, ticks};
+use crate::model::{Curve, EventIx, Pool};
+
+/// Draws the panel; answers nothing that others need.
+pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
+    let area = context.frame.chart;
+    let palette = context.palette;
+    super::panel(context, paint, area, "Memory");
+    let Some(pool) = context.pool() else {
+        return;
+    };
+    let limit = near_limit(pool);
+    let top = top_of(pool, limit);
+    let y = Scale::new(0.0, top, area.bottom(), area.y);
+    grid(context, paint, &y, top);
+    let columns = columns(context);
+    let reserved = Columns::of(&pool.reserved, &columns);
+    let used = Columns::of(&pool.used, &columns);
+    paint.area(reserved.tops(area.x, &y), area.bottom(), palette.reserved_area);
+    paint.area(used.tops(area.x, &y), area.bottom(), palette.used.fade(110));
+    paint.area(used.bottoms(area.x, &y), area.bottom(), palette.used.fade(170));
+    paint.line(reserved.line(area, &y), Stroke::solid(palette.reserved, 1.5));
+    paint.line(used.line(area, &y), Stroke::solid(palette.used, 1.2));
+    let threshold = Columns::of(&pool.threshold, &columns);
+    if threshold.highest() as f64 <= top {
+        paint.line(threshold.line(area, &y), Stroke::dashed(palette.threshold, 1.2, 4.0));
+    }
+    if let Some(limit) = limit {
+        let at = y.pixel(limit as f64);
+        paint.line(vec![pos(area.x, at), pos(area.right(), at)], Stroke::dashed(palette.alarm, 1.2, 2.0));
+        paint.text(Anchor::Start, pos(area.right() + 8.0, at + 4.0), 11.5, palette.alarm, "limit");
+    }
+    peak(context, paint, pool, &y);
+}
+
+/// The limit, where it is near enough to matter.
+fn near_limit(pool: &Pool) -> Option<u64> {
+    let limit = pool.limit()?.0;
+    (limit as f64 <= pool.reserved.peak().0 as f64 * 1.3).then_some(limit)
+}
+
+/// The largest amount that the axis shows.
+fn top_of(pool: &Pool, limit: Option<u64>) -> f64 {
+    let peak = pool.reserved.peak().0.max(pool.used.peak().0) as f64;
+    let threshold = Some(pool.threshold.peak().0 as f64).filter(|t| *t <= peak * 1.4);
+    let top = peak.max(threshold.unwrap_or(0.0)).max(limit.unwrap_or(0) as f64);
+    (top * 1.12).max(1.0)
+}
+
+fn grid(context: &Context<'_>, paint: &mut Paint, y: &Scale, top: f64) {
+    let area = context.frame.chart;
+    let unit = ticks::unit_for(top as u64);
+    let most = (area.h / 28.0).max(2.0) as usize;
+    let (places, step) = ticks::ticks(0.0, top / unit.bytes as f64, most);
+    let mut lines = Vec::new();
+    for place in places {
+        let at = y.pixel(place * unit.bytes as f64);
+        // The caption is there.
+        if at < area.y + 7.0 {
+            continue;
+        }
+        lines.push([pos(area.x, at), pos(area.right(), at)]);
+        let text = match place == 0.0 {
+            true => "0".to_owned(),
+            false => format!("{} {}", ticks::decimal(place, step), unit.name),
+        };
+        paint.text(Anchor::End, pos(area.x - 8.0, at + 4.0), 11.5, context.palette.dim, text);
+    }
+    paint.segments(lines, Stroke::solid(context.palette.grid, 1.0));
+}
+
+/// A ring at the peak of the used bytes, with its amount.
+fn peak(context: &Context<'_>, paint: &mut Paint, pool: &Pool, y: &Scale) {
+    let area = context.frame.chart;
+    let (peak, Some(event)) = pool.used.peak() else {
+        return;
+    };
+    let x = context.x_of(event);
+    if x < area.x || x > area.right() {
+        return;
+    }
+    let at = y.pixel(peak as f64);
+    let ring = Rect::between(x - 2.5, at - 2.5, x + 2.5, at + 2.5);
+    paint.rect(ring, context.palette.ground);
+    paint.outline(ring, Stroke::solid(context.palette.used, 1.5));
+    let text = format!("peak {}", ticks::bytes(peak));
+    let room = crate::font::width(&text, 11.5) + 10.0;
+    let (anchor, dx) = match x + room > area.right() {
+        true => (Anchor::End, -7.0),
+        false => (Anchor::Start, 7.0),
+    };
+    let above = (at - 6.0).max(area.y + 11.0);
+    let left = if anchor == Anchor::End { x - room } else { x + 4.0 };
+    let behind = Rect::between(left, above - 11.0, left + room - 4.0, above + 3.0);
+    paint.rect(behind, context.palette.panel.fade(190));
+    paint.text(anchor, pos(x + dx, above), 11.5, context.palette.ink, text);
+}
+
+/// The records of each pixel column: those of column `i` are `columns[i]..columns[i + 1]`.
+pub(super) fn columns(context: &Context<'_>) -> Vec<EventIx> {
+    let area = context.frame.chart;
+    let x = &context.frame.map.x;
+    let count = area.w.floor().max(1.0) as usize;
+    let first = |i: usize| context.model.events.first_from(context.view.axis, x.value(area.x + i as f32));
+    (0..=count).map(first).collect()
+}
+
+/// What a curve does in each pixel column.
+struct Columns {
+    /// What held on entering, smallest, largest, and what held on leaving.
+    values: Vec<[u64; 4]>,
+}
+
+impl Columns {
+    fn of(curve: &Curve, columns: &[EventIx]) -> Self {
+        let column = |pair: &[EventIx]| {
+            let (low, high) = curve.extremes(pair[0], pair[1]);
+            [curve.before(pair[0]), low, high, curve.before(pair[1])]
+        };
+        Self { values: columns.windows(2).map(column).collect() }
+    }
+
+    fn highest(&self) -> u64 {
+        self.values.iter().map(|v| v[2]).max().unwrap_or(0)
+    }
+
+    fn tops(&self, left: f32, y: &Scale) -> Vec<Pos> {
+        self.steps(left, |v| y.pixel(v[2] as f64))
+    }
+
+    fn bottoms(&self, left: f32, y: &Scale) -> Vec<Pos> {
+        self.steps(left, |v| y.pixel(v[1] as f64))
+    }
+
+    /// One level a column; columns of the same level share two points.
+    fn steps(&self, left: f32, level: impl Fn(&[u64; 4]) -> f32) -> Vec<Pos> {
+        let mut points: Vec<Pos> = Vec::new();
+        for (i, values) in self.values.iter().enumerate() {
+            let (x, y) = (left + i as f32, level(values));
+            match points.last_mut() {
+                Some(last) if last.y == y => last.x = x + 1.0,
+                _ => points.extend([pos(x, y), pos(x + 1.0, y)]),
+            }
+        }
+        points
+    }
+
+    /// The line: in each column from what held, over both extremes, to what holds.
+    fn line(&self, area: Rect, y: &Scale) -> Vec<Pos> {
+        let mut points: Vec<Pos> = Vec::new();
+        for (i, [enter, low, high, leave]) in self.values.iter().enumerate() {
+            let x = area.x + i as f32 + 0.5;
+            // The extreme nearer to the entry comes first, so that no stroke is drawn twice.
+            let order = match high - enter.min(high) <= enter.max(low) - low {
+                true => [enter, high, low, leave],
+                false => [enter, low, high, leave],
+            };
+            for value in order {
+                let at = pos(x, y.pixel(*value as f64));
+                let flat = |p: &Pos| p.y == at.y;
+                match points.len() {
+                    n if n > 1 && flat(&points[n - 1]) && flat(&points[n - 2]) => points[n - 1] = at,
+                    n if n > 0 && points[n - 1] == at => {}
+                    _ => points.push(at),
+                }
+            }
+        }
+        points
+    }
+}

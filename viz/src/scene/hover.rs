@@ -1,0 +1,92 @@
+//! What the pointer tells: painted over the scene, so that moving it rebuilds nothing.
+
+use super::{
+    Anchor, Frame, Paint, Palette, Pos, Rect, Shape, Stroke, View, map::stream_name, pos, source_words, ticks,
+};
+use crate::font::width;
+use crate::model::{EventIx, LifeIx, Model};
+
+/// Size of the texts.
+const TEXT: f32 = 12.0;
+
+/// A line at the pointer, and a box with what is under it.
+#[must_use]
+pub fn hover(model: &Model, view: &View, frame: &Frame, at: Pos) -> Vec<Shape> {
+    let palette = view.theme.palette();
+    let mut paint = Paint::default();
+    if !frame.is_plot(at) || model.events.is_empty() {
+        return paint.shapes;
+    }
+    let line = vec![pos(at.x, frame.chart.y), pos(at.x, frame.map.area.bottom())];
+    paint.line(line, Stroke::solid(palette.dim.fade(150), 1.0));
+    let life = frame.map.area.contains(at).then(|| frame.life_at(model, view, at)).flatten();
+    let mut lines = match life {
+        Some(life) => life_lines(model, life),
+        None => Vec::new(),
+    };
+    if let Some(life) = life
+        && let Some(rect) = frame.life_rect(model, view, life).clip(&frame.map.area)
+    {
+        paint.outline(rect, Stroke::solid(palette.chosen, 1.5));
+    }
+    if let Some(event) = frame.event_at(model, view, at) {
+        lines.extend(moment_lines(model, view, event));
+    }
+    if life.is_none()
+        && frame.map.area.contains(at)
+        && let Some(address) = frame.map.under(at).1
+    {
+        lines.push(format!("address +{}", ticks::bytes(address)));
+    }
+    boxed(&mut paint, palette, frame, at, &lines);
+    paint.shapes
+}
+
+fn life_lines(model: &Model, life: LifeIx) -> Vec<String> {
+    let life = model.life(life);
+    let mut lines = vec![format!("#{}  {}  {}", life.id, ticks::bytes(life.given.0), stream_name(model, life.stream))];
+    let label = model.name(life.name);
+    if !label.is_empty() {
+        lines.push(label.to_owned());
+    }
+    lines.push(match life.source {
+        Some(source) => format!("source: {}", source_words(source)),
+        None => "source: not recorded".to_owned(),
+    });
+    lines
+}
+
+fn moment_lines(model: &Model, view: &View, event: EventIx) -> Vec<String> {
+    let events = &model.events;
+    let time = ticks::time(events.time(event) - events.time(EventIx(0)));
+    let mut lines = vec![format!("record {}, {time}", ticks::count(events.number(event)))];
+    if let Some(pool) = model.pools.get(view.pool.at()) {
+        lines.push(format!(
+            "used {}, reserved {}",
+            ticks::bytes(pool.used.after(event)),
+            ticks::bytes(pool.reserved.after(event))
+        ));
+    }
+    lines
+}
+
+/// A box beside the pointer, inside the picture.
+fn boxed(paint: &mut Paint, palette: &Palette, frame: &Frame, at: Pos, lines: &[String]) {
+    if lines.is_empty() {
+        return;
+    }
+    let wide = lines.iter().map(|l| width(l, TEXT)).fold(0.0, f32::max) + 16.0;
+    let tall = lines.len() as f32 * 16.0 + 9.0;
+    let left = match at.x + 14.0 + wide > frame.whole.right() {
+        true => at.x - 14.0 - wide,
+        false => at.x + 14.0,
+    };
+    let top = (at.y + 12.0).min(frame.whole.bottom() - tall - 4.0);
+    let area = Rect::between(left, top, left + wide, top + tall);
+    paint.rect(area.grown(1.0), palette.edge);
+    paint.rect(area, palette.ground);
+    for (i, line) in lines.iter().enumerate() {
+        let base = top + 16.0 + i as f32 * 16.0;
+        paint.text(Anchor::Start, pos(left + 8.0, base), TEXT, palette.ink, line.clone());
+    }
+}

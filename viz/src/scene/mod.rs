@@ -1,0 +1,112 @@
+//! The scene: what a picture shows, as shapes. Made from a model and a view alone; knows no files, no windows.
+
+mod chart;
+mod color;
+mod describe;
+mod edge;
+mod frame;
+mod header;
+mod hover;
+mod map;
+mod message;
+mod scale;
+mod shape;
+mod side;
+mod strip;
+pub mod ticks;
+pub mod tiles;
+mod view;
+
+pub use color::{Color, Palette, Theme, source_words};
+pub use describe::{Line, details, headline};
+pub use frame::{Frame, ROW};
+pub use hover::hover;
+pub use message::message;
+pub use scale::{Addresses, MapScale, Scale, Stretch};
+pub use shape::{Anchor, Dash, Paint, Pos, Rect, Shape, Stroke, Text, Weight, pos};
+pub use view::{Along, Input, Parts, Range, SMALLEST, Selection, Size, View};
+
+use crate::model::{EventIx, Model, Pool};
+
+/// A picture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scene {
+    /// Its size.
+    pub size: Size,
+    /// What is behind everything.
+    pub ground: Color,
+    /// What to paint, in this order.
+    pub shapes: Vec<Shape>,
+}
+
+/// What every panel draws from.
+struct Context<'m> {
+    model: &'m Model,
+    view: &'m View,
+    frame: &'m Frame,
+    palette: &'static Palette,
+}
+
+impl<'m> Context<'m> {
+    fn pool(&self) -> Option<&'m Pool> {
+        self.model.pools.get(self.view.pool.at())
+    }
+
+    fn place(&self, event: EventIx) -> f64 {
+        self.model.events.position(self.view.axis, event) as f64
+    }
+
+    fn extent(&self) -> f64 {
+        self.model.events.extent(self.view.axis) as f64
+    }
+
+    fn x_of(&self, event: EventIx) -> f32 {
+        self.frame.map.x.pixel(self.place(event))
+    }
+}
+
+/// The picture of a view, and where everything is in it.
+#[must_use]
+pub fn build(model: &Model, view: &View) -> (Scene, Frame) {
+    let rows = strip::rows(model.pools.get(view.pool.at()));
+    let frame = Frame::new(model, view, rows);
+    let context = Context { model, view, frame: &frame, palette: view.theme.palette() };
+    let mut paint = Paint::default();
+    header::draw(&context, &mut paint);
+    chart::draw(&context, &mut paint);
+    strip::draw(&context, &mut paint);
+    map::draw(&context, &mut paint);
+    header::marks(&context, &mut paint);
+    cursor(&context, &mut paint);
+    for area in [frame.chart, frame.strip, frame.map.area] {
+        if area.h > 0.0 {
+            paint.outline(area, Stroke::solid(context.palette.edge, 1.0));
+        }
+    }
+    header::x_axis(&context, &mut paint);
+    side::draw(&context, &mut paint);
+    let scene = Scene {
+        size: Size { w: frame.whole.w, h: frame.whole.h },
+        ground: context.palette.ground,
+        shapes: paint.shapes,
+    };
+    (scene, frame)
+}
+
+/// A panel's ground and caption.
+fn panel(context: &Context<'_>, paint: &mut Paint, area: Rect, caption: &str) {
+    paint.rect(area, context.palette.panel);
+    paint.heading(pos(frame::PAD, area.y - 8.0), 13.0, context.palette.ink, caption);
+}
+
+/// A line at the selected record.
+fn cursor(context: &Context<'_>, paint: &mut Paint) {
+    let Selection::Event(event) = context.view.selection else {
+        return;
+    };
+    let (x, area) = (context.x_of(event), context.frame.map.area);
+    if x >= area.x && x <= area.right() {
+        let line = vec![pos(x, context.frame.chart.y), pos(x, area.bottom())];
+        paint.line(line, Stroke::solid(context.palette.chosen, 1.5));
+    }
+}

@@ -1,0 +1,107 @@
+//! A row for each kind of thing that happened: what the mallocs relied on, synchronisations, trims, refusals.
+//! It is the key to the edges in the address map, too.
+
+use super::frame::STRIP_ROW;
+use super::{Anchor, Color, Context, Paint, Rect, Stroke, edge, pos, source_words, ticks};
+use crate::model::{EventIx, Pool};
+use weir::trace::Source;
+
+/// One row.
+struct Row<'m> {
+    name: &'static str,
+    events: &'m [EventIx],
+    color: Color,
+    source: Option<Source>,
+}
+
+fn rows_of<'m>(pool: &'m Pool, palette: &super::Palette) -> Vec<Row<'m>> {
+    let sources = Source::ALL.iter().zip(&pool.by_source).map(|(source, events)| Row {
+        name: source_words(*source),
+        events,
+        color: palette.ink,
+        source: Some(*source),
+    });
+    let signs = [
+        ("synchronise", &pool.syncs, palette.dim),
+        ("trim", &pool.trims, palette.threshold),
+        ("refused", &pool.refusals, palette.alarm),
+    ];
+    let signs = signs.into_iter().filter(|s| !s.1.is_empty()).map(|(name, events, color)| Row {
+        name,
+        events,
+        color,
+        source: None,
+    });
+    sources.chain(signs).collect()
+}
+
+/// How many rows the strip of this pool has.
+pub(super) fn rows(pool: Option<&Pool>) -> usize {
+    pool.map_or(6, |p| rows_of(p, super::Theme::Light.palette()).len())
+}
+
+/// Draws the panel.
+pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
+    let area = context.frame.strip;
+    if area.h == 0.0 {
+        return;
+    }
+    super::panel(context, paint, area, "Sources and events");
+    let Some(pool) = context.pool() else {
+        return;
+    };
+    let columns = super::chart::columns(context);
+    let mut lines = Vec::new();
+    for (i, row) in rows_of(pool, context.palette).iter().enumerate() {
+        let top = area.y + i as f32 * STRIP_ROW;
+        if i > 0 {
+            lines.push([pos(area.x, top), pos(area.right(), top)]);
+        }
+        let base = top + STRIP_ROW - 4.0;
+        let quiet = row.events.is_empty();
+        let color = if quiet { context.palette.dim } else { row.color };
+        paint.text(Anchor::End, pos(area.x - 30.0, base), 11.5, color, row.name);
+        if let Some(source) = row.source {
+            let sample = Rect::between(area.x - 22.0, top + 2.5, area.x - 8.0, top + STRIP_ROW - 2.5);
+            paint.rect(sample, context.palette.stream(0).mix(context.palette.ground, 90));
+            edge::draw(paint, &[(sample, source)], context.palette);
+        } else {
+            paint.rect(Rect::between(area.x - 16.0, top + 2.5, area.x - 14.0, top + STRIP_ROW - 2.5), row.color);
+        }
+        let count = ticks::count(row.events.len() as u64);
+        paint.text(Anchor::Start, pos(area.right() + 8.0, base), 11.5, color, count);
+        draw_row(paint, area, top, &columns, row);
+    }
+    paint.segments(lines, Stroke::solid(context.palette.grid, 1.0));
+}
+
+/// A tick a column in which anything happened; darker where more did.
+fn draw_row(paint: &mut Paint, area: Rect, top: f32, columns: &[EventIx], row: &Row<'_>) {
+    let at = |event: &EventIx| row.events.partition_point(|e| e < event);
+    let bounds: Vec<usize> = columns.iter().map(at).collect();
+    let counts = bounds.windows(2).map(|pair| pair[1] - pair[0]);
+    let mut levels: [Vec<Rect>; 3] = Default::default();
+    let mut open: Option<(usize, usize, usize)> = None;
+    for (column, count) in counts.chain([0]).enumerate() {
+        let level = match count {
+            0 => None,
+            1 => Some(0),
+            2..=4 => Some(1),
+            _ => Some(2),
+        };
+        match (&mut open, level) {
+            (Some(run), Some(level)) if run.2 == level => run.1 = column + 1,
+            _ => {
+                if let Some((from, to, level)) = open.take() {
+                    let left = area.x + from as f32;
+                    let right = (area.x + to as f32).min(area.right());
+                    levels[level].push(Rect::between(left, top + 2.0, right, top + STRIP_ROW - 1.0));
+                }
+                open = level.map(|level| (column, column + 1, level));
+            }
+        }
+    }
+    for (rects, opacity) in levels.into_iter().zip([110, 165, 225]) {
+        paint.rects(rects, row.color.fade(opacity));
+    }
+}

@@ -1,0 +1,248 @@
+//! Thousands of rectangles in bounded space: large ones as they are, small ones summed up a pixel column at a time.
+//! Nothing disappears: whatever covers a part of a cell, however small, colours it.
+
+use super::Rect;
+use std::collections::BTreeMap;
+
+/// Rectangles that are painted as they are, at most.
+const MOST_EXACT: usize = 12_000;
+/// Rectangles that sums may need, at most.
+const MOST_CELLS: usize = 20_000;
+/// From this size on in both directions, a rectangle is painted as it is.
+const EXACT: f32 = 2.0;
+/// Steps of coverage that a summed cell can show.
+const LEVELS: u8 = 4;
+
+/// Something to paint: where, and what kind of thing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tile {
+    /// Where, not clipped. May be narrower than a pixel.
+    pub rect: Rect,
+    /// What it is coloured by.
+    pub class: u32,
+    /// Whatever the caller wants back with it.
+    pub tag: u32,
+}
+
+/// What to paint.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tiling {
+    /// Summed cells by class and coverage (1 to 4 quarters).
+    pub cells: BTreeMap<(u32, u8), Vec<Rect>>,
+    /// Tiles to paint over them as they are, clipped.
+    pub exact: Vec<Tile>,
+}
+
+/// Sorts tiles into both, within `area`.
+#[must_use]
+pub fn tile(tiles: impl IntoIterator<Item = Tile>, area: Rect) -> Tiling {
+    let (mut exact, mut small) = (Vec::new(), Vec::new());
+    for tile in tiles {
+        let Some(rect) = visible(&tile.rect, &area) else {
+            continue;
+        };
+        let large = rect.w >= EXACT && rect.h >= EXACT;
+        if large { &mut exact } else { &mut small }.push(Tile { rect, ..tile });
+    }
+    if exact.len() > MOST_EXACT {
+        // The largest stay; a stable sort keeps the choice the same for the same log.
+        exact.sort_by(|a, b| (b.rect.w * b.rect.h).total_cmp(&(a.rect.w * a.rect.h)));
+        small.extend(exact.drain(MOST_EXACT..));
+        exact.sort_by(|a, b| a.rect.x.total_cmp(&b.rect.x).then(a.tag.cmp(&b.tag)));
+    }
+    let mut height = 1.0;
+    loop {
+        let cells = Grid::new(area, height, &small).cells();
+        if cells.values().map(Vec::len).sum::<usize>() <= MOST_CELLS || height > 64.0 {
+            return Tiling { cells, exact };
+        }
+        height *= 2.0;
+    }
+}
+
+/// The part inside the area; what has no extent at all gets a sliver.
+fn visible(rect: &Rect, area: &Rect) -> Option<Rect> {
+    let sliver = 0.01;
+    let rect = Rect { w: rect.w.max(sliver), h: rect.h.max(sliver), ..*rect };
+    rect.clip(area)
+}
+
+/// Cells of one pixel's width.
+struct Grid {
+    area: Rect,
+    height: f32,
+    columns: usize,
+    rows: usize,
+    /// Per cell: the class that leads, by how much area, and how much is covered.
+    cells: Vec<(u32, f32, f32)>,
+}
+
+impl Grid {
+    fn new(area: Rect, height: f32, tiles: &[Tile]) -> Self {
+        let columns = area.w.ceil().max(1.0) as usize;
+        let rows = (area.h / height).ceil().max(1.0) as usize;
+        let mut grid = Self {
+            area,
+            height,
+            columns,
+            rows,
+            cells: vec![(0, 0.0, 0.0); if tiles.is_empty() { 0 } else { columns * rows }],
+        };
+        for tile in tiles {
+            grid.add(tile);
+        }
+        grid
+    }
+
+    fn add(&mut self, tile: &Tile) {
+        let (x0, x1) = (tile.rect.x - self.area.x, tile.rect.right() - self.area.x);
+        let (y0, y1) = ((tile.rect.y - self.area.y) / self.height, (tile.rect.bottom() - self.area.y) / self.height);
+        let columns = cells_of(x0, x1, self.columns);
+        for row in cells_of(y0, y1, self.rows) {
+            let tall = overlap(y0, y1, row);
+            for column in columns.clone() {
+                let part = (tall * overlap(x0, x1, column)).max(1e-6);
+                vote(&mut self.cells[row * self.columns + column], tile.class, part);
+            }
+        }
+    }
+
+    /// Runs of alike cells, joined along x and then along y.
+    fn cells(&self) -> BTreeMap<(u32, u8), Vec<Rect>> {
+        let mut done: BTreeMap<(u32, u8), Vec<Rect>> = BTreeMap::new();
+        let mut open: BTreeMap<(usize, usize, u32, u8), (usize, usize)> = BTreeMap::new();
+        for (row, cells) in self.cells.chunks(self.columns).enumerate() {
+            for run in runs(cells) {
+                match open.get_mut(&run) {
+                    Some(rows) if rows.1 == row => rows.1 = row + 1,
+                    _ => {
+                        if let Some(rows) = open.insert(run, (row, row + 1)) {
+                            done.entry((run.2, run.3)).or_default().push(self.rect(&run, rows));
+                        }
+                    }
+                }
+            }
+        }
+        for (run, rows) in open {
+            done.entry((run.2, run.3)).or_default().push(self.rect(&run, rows));
+        }
+        done
+    }
+
+    fn rect(&self, run: &(usize, usize, u32, u8), rows: (usize, usize)) -> Rect {
+        Rect::between(
+            self.area.x + run.0 as f32,
+            self.area.y + rows.0 as f32 * self.height,
+            (self.area.x + run.1 as f32).min(self.area.right()),
+            (self.area.y + rows.1 as f32 * self.height).min(self.area.bottom()),
+        )
+    }
+}
+
+fn cells_of(from: f32, to: f32, count: usize) -> std::ops::Range<usize> {
+    let first = (from.max(0.0) as usize).min(count - 1);
+    let past = (to.max(0.0).ceil() as usize).clamp(first + 1, count);
+    first..past
+}
+
+fn overlap(from: f32, to: f32, cell: usize) -> f32 {
+    (to.min(cell as f32 + 1.0) - from.max(cell as f32)).max(0.0)
+}
+
+/// Majority by area in one pass.
+fn vote(cell: &mut (u32, f32, f32), class: u32, part: f32) {
+    cell.2 += part;
+    if cell.0 == class || cell.1 <= 0.0 {
+        (cell.0, cell.1) = (class, cell.1 + part);
+    } else if part > cell.1 {
+        (cell.0, cell.1) = (class, part - cell.1);
+    } else {
+        cell.1 -= part;
+    }
+}
+
+/// Runs of one row: first column, past the last, class, coverage.
+fn runs(cells: &[(u32, f32, f32)]) -> Vec<(usize, usize, u32, u8)> {
+    let mut out: Vec<(usize, usize, u32, u8)> = Vec::new();
+    for (column, (class, _, covered)) in cells.iter().enumerate() {
+        if *covered <= 0.0 {
+            continue;
+        }
+        let level = ((covered * f32::from(LEVELS)).ceil() as u8).clamp(1, LEVELS);
+        match out.last_mut() {
+            Some(last) if last.1 == column && last.2 == *class && last.3 == level => last.1 = column + 1,
+            _ => out.push((column, column + 1, *class, level)),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AREA: Rect = Rect { x: 10.0, y: 20.0, w: 300.0, h: 120.0 };
+
+    fn random(seed: u64, count: usize, size: f32) -> Vec<Tile> {
+        let mut state = seed;
+        let mut next = move |most: f32| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            ((state >> 40) as f32) / 16_777_216.0 * most
+        };
+        (0..count)
+            .map(|i| Tile {
+                rect: Rect { x: next(340.0) - 10.0, y: next(160.0), w: next(size), h: next(size) },
+                class: i as u32 % 5,
+                tag: i as u32,
+            })
+            .collect()
+    }
+
+    fn covers(tiling: &Tiling, x: f32, y: f32) -> bool {
+        let at = super::super::pos(x, y);
+        let cell = tiling.cells.values().flatten().any(|r| r.contains(at));
+        cell || tiling.exact.iter().any(|t| t.rect.contains(at))
+    }
+
+    #[test]
+    fn every_tile_is_visible_somewhere() {
+        for (seed, count, size) in [(1, 200, 0.3), (2, 500, 4.0), (3, 3000, 1.0)] {
+            let tiles = random(seed, count, size);
+            let tiling = tile(tiles.iter().copied(), AREA);
+            for one in &tiles {
+                if let Some(rect) = visible(&one.rect, &AREA) {
+                    let (x, y) = (rect.x + rect.w / 2.0, rect.y + rect.h / 2.0);
+                    assert!(covers(&tiling, x, y), "{one:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_nothing_covers_stays_empty() {
+        let tiles = random(7, 40, 3.0);
+        let tiling = tile(tiles.iter().copied(), AREA);
+        for i in 0..2000 {
+            let (x, y) = (10.0 + (i % 300) as f32 + 0.5, 20.0 + (i / 17) as f32 % 120.0 + 0.5);
+            let near = Rect::between(x - 1.0, y - 1.0, x + 1.0, y + 1.0);
+            if tiles.iter().all(|t| t.rect.clip(&near).is_none() && visible(&t.rect, &near).is_none()) {
+                assert!(!covers(&tiling, x, y), "{x} {y}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_number_of_rectangles_is_bounded() {
+        let tiles = random(5, 200_000, 3.0);
+        let tiling = tile(tiles, AREA);
+        assert!(tiling.exact.len() <= MOST_EXACT);
+        assert!(tiling.cells.values().map(Vec::len).sum::<usize>() <= MOST_CELLS);
+    }
+
+    #[test]
+    fn a_cell_shows_who_covers_most_of_it() {
+        let thin = |x: f32, w: f32, class| Tile { rect: Rect { x, y: 20.0, w, h: 1.0 }, class, tag: 0 };
+        let tiling = tile([thin(10.0, 0.2, 1), thin(10.2, 0.6, 2), thin(10.8, 0.1, 1)], AREA);
+        assert_eq!(tiling.cells.keys().collect::<Vec<_>>(), [&(2, 4)]);
+    }
+}

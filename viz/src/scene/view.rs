@@ -1,0 +1,377 @@
+//! What is being looked at: the range, the selection, the size. Inputs change it; the picture follows from it.
+
+use super::{Addresses, Frame, Pos, Theme};
+use crate::model::{Axis, EventIx, LifeIx, Model, PoolIx};
+
+/// What is selected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Selection {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// An allocation.
+    Life(LifeIx),
+    /// A record that is not an allocation's malloc or free.
+    Event(EventIx),
+}
+
+/// Which parts the picture has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Parts {
+    /// The panels alone.
+    #[default]
+    Panels,
+    /// The panels, and at the right the list of records and the details of what is selected.
+    WithList,
+}
+
+/// Width and height in logical pixels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Size {
+    /// Width.
+    pub w: f32,
+    /// Height.
+    pub h: f32,
+}
+
+/// The smallest size that a picture is laid out for; smaller ones are cut off.
+pub const SMALLEST: Size = Size { w: 480.0, h: 360.0 };
+
+/// The part of an axis that is shown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// Its beginning.
+    pub from: f64,
+    /// Its end.
+    pub to: f64,
+}
+
+impl Range {
+    fn length(self) -> f64 {
+        self.to - self.from
+    }
+
+    /// Zoomed by a factor (below 1: in) around a value, within `0..whole` and not below `least`. The value stays at
+    /// the same part of the range, unless the range runs into an end.
+    #[must_use]
+    pub fn zoomed(self, around: f64, factor: f64, whole: f64, least: f64) -> Self {
+        let length = (self.length() * factor).clamp(least.min(whole), whole);
+        let part = (around - self.from) / self.length();
+        Self { from: around - part * length, to: around - part * length + length }.within(whole)
+    }
+
+    /// Moved, but not out of `0..whole`.
+    #[must_use]
+    pub fn moved(self, by: f64, whole: f64) -> Self {
+        Self { from: self.from + by, to: self.to + by }.within(whole)
+    }
+
+    fn within(self, whole: f64) -> Self {
+        let length = self.length().min(whole);
+        let from = self.from.clamp(0.0, (whole - length).max(0.0));
+        Self { from, to: from + length }
+    }
+}
+
+/// What is being looked at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct View {
+    /// The picture's size.
+    pub size: Size,
+    /// Its parts.
+    pub parts: Parts,
+    /// Its colours.
+    pub theme: Theme,
+    /// The heading: usually the file's name.
+    pub title: String,
+    /// What has to be said about the log, a line each: damaged pages, for instance.
+    pub notices: Vec<String>,
+    /// What runs along x.
+    pub axis: Axis,
+    /// The shown part of the x axis, from the first record's place.
+    pub x: Range,
+    /// The shown part of the addresses, gaps cut short (see [`Addresses`]).
+    pub y: Range,
+    /// The pool.
+    pub pool: PoolIx,
+    /// What is selected.
+    pub selection: Selection,
+    /// The first row of the list.
+    pub top: usize,
+}
+
+/// Which axis a zoom is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Along {
+    /// Records or time.
+    X,
+    /// Addresses.
+    Y,
+}
+
+/// What a user does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Input {
+    /// Zooms at a place; a factor below 1 zooms in.
+    Zoom {
+        /// The place.
+        at: Pos,
+        /// How far.
+        factor: f64,
+        /// Along which axis.
+        along: Along,
+    },
+    /// Drags from a place by so many pixels.
+    Drag {
+        /// Where it began.
+        from: Pos,
+        /// How far.
+        by: Pos,
+    },
+    /// Moves by a part of what is shown.
+    Move {
+        /// To the right.
+        x: f64,
+        /// Up.
+        y: f64,
+    },
+    /// Zooms at the middle of x.
+    Closer {
+        /// A factor below 1 zooms in.
+        factor: f64,
+    },
+    /// Selects what is there.
+    Click(Pos),
+    /// Shows everything.
+    Fit,
+    /// Shows what is selected.
+    FitSelection,
+    /// Selects nothing.
+    Clear,
+    /// Scrolls the list by rows.
+    Scroll(f64),
+    /// Selects the next (1) or previous (-1) record.
+    Step(i64),
+    /// Records or time along x.
+    SwitchAxis,
+    /// The next pool.
+    NextPool,
+    /// Light or dark.
+    SwitchTheme,
+}
+
+impl View {
+    /// Everything of the pool with most allocations.
+    #[must_use]
+    pub fn whole(model: &Model, size: Size) -> Self {
+        let mut view = Self {
+            size,
+            parts: Parts::default(),
+            theme: Theme::default(),
+            title: String::new(),
+            notices: Vec::new(),
+            axis: Axis::default(),
+            x: Range { from: 0.0, to: 1.0 },
+            y: Range { from: 0.0, to: 1.0 },
+            pool: model.busiest_pool().unwrap_or(PoolIx(0)),
+            selection: Selection::default(),
+            top: 0,
+        };
+        view.fit(model);
+        view
+    }
+
+    /// Shows everything of the pool.
+    pub fn fit(&mut self, model: &Model) {
+        self.x = Range { from: 0.0, to: model.events.extent(self.axis) as f64 };
+        self.y = Range { from: 0.0, to: self.addresses(model).length() };
+    }
+
+    /// The addresses of the pool that is shown.
+    #[must_use]
+    pub fn addresses(&self, model: &Model) -> Addresses {
+        if self.pool.at() < model.pools.len() {
+            Addresses::of(model, self.pool)
+        } else {
+            Addresses::from_spans(Vec::new())
+        }
+    }
+
+    /// Applies an input. `frame` is that of the picture the user saw.
+    pub fn apply(&mut self, model: &Model, frame: &Frame, input: Input) {
+        match input {
+            Input::Zoom { at, factor, along } => self.zoom(model, frame, at, factor, along),
+            Input::Drag { from, by } => self.drag(model, frame, from, by),
+            Input::Move { x, y } => {
+                self.move_x(model, x * self.x.length());
+                self.move_y(frame, y * self.y.length());
+            }
+            Input::Closer { factor } => {
+                self.zoom_x(model, f64::midpoint(self.x.from, self.x.to), factor);
+            }
+            Input::Click(at) => self.click(model, frame, at),
+            Input::Fit => self.fit(model),
+            Input::FitSelection => self.fit_selection(model, frame),
+            Input::Clear => self.selection = Selection::Nothing,
+            Input::Scroll(rows) => self.scroll(model, frame, rows),
+            Input::Step(by) => self.step(model, frame, by),
+            Input::SwitchAxis => self.switch_axis(model),
+            Input::NextPool => {
+                let pools = model.pools.len().max(1);
+                self.pool = PoolIx::next_of((self.pool.at() + 1) % pools);
+                self.selection = Selection::Nothing;
+                self.fit(model);
+            }
+            Input::SwitchTheme => self.theme = self.theme.other(),
+        }
+    }
+
+    fn zoom(&mut self, model: &Model, frame: &Frame, at: Pos, factor: f64, along: Along) {
+        match along {
+            Along::X => self.zoom_x(model, frame.map.x.value(at.x), factor),
+            Along::Y => {
+                let around = frame.map.y.value(at.y);
+                let whole = frame.map.addresses.length();
+                self.y = self.y.zoomed(around, factor, whole, 4096.0);
+            }
+        }
+    }
+
+    fn zoom_x(&mut self, model: &Model, around: f64, factor: f64) {
+        let whole = model.events.extent(self.axis) as f64;
+        let around = around.clamp(self.x.from, self.x.to);
+        self.x = self.x.zoomed(around, factor, whole, 4.0);
+    }
+
+    fn drag(&mut self, model: &Model, frame: &Frame, from: Pos, by: Pos) {
+        if frame.is_plot(from) {
+            self.move_x(model, -f64::from(by.x) * frame.map.x.per_pixel());
+        }
+        if frame.map.area.contains(from) {
+            self.move_y(frame, f64::from(by.y) * frame.map.y.per_pixel());
+        }
+    }
+
+    fn move_x(&mut self, model: &Model, by: f64) {
+        self.x = self.x.moved(by, model.events.extent(self.axis) as f64);
+    }
+
+    fn move_y(&mut self, frame: &Frame, by: f64) {
+        self.y = self.y.moved(by, frame.map.addresses.length());
+    }
+
+    fn click(&mut self, model: &Model, frame: &Frame, at: Pos) {
+        if let Some(event) = frame.row_at(at, model) {
+            self.select_event(model, event);
+            return;
+        }
+        if frame.map.area.contains(at) {
+            self.selection = frame.life_at(model, self, at).map_or(Selection::Nothing, Selection::Life);
+            self.show_in_list(model, frame);
+        } else if frame.is_plot(at)
+            && let Some(event) = frame.event_at(model, self, at)
+        {
+            self.select_event(model, event);
+            self.show_in_list(model, frame);
+        }
+    }
+
+    /// Selects a record: its allocation, where it has one, and changes to that one's pool.
+    pub fn select_event(&mut self, model: &Model, event: EventIx) {
+        match model.life_at(event) {
+            Some(life) => self.select_life(model, life),
+            None => self.selection = Selection::Event(event),
+        }
+    }
+
+    /// Selects an allocation and changes to its pool.
+    pub fn select_life(&mut self, model: &Model, life: LifeIx) {
+        self.selection = Selection::Life(life);
+        let pool = model.life(life).pool;
+        if pool != self.pool {
+            self.pool = pool;
+            self.fit(model);
+        }
+    }
+
+    /// The record that the selection stands at.
+    #[must_use]
+    pub fn selected_event(&self, model: &Model) -> Option<EventIx> {
+        match self.selection {
+            Selection::Nothing => None,
+            Selection::Event(event) => Some(event),
+            Selection::Life(life) => model.life(life).born().or_else(|| model.life(life).died()),
+        }
+    }
+
+    /// Scrolls the list so that the selection is in its middle, unless it is visible.
+    pub fn show_in_list(&mut self, model: &Model, frame: &Frame) {
+        let Some(event) = self.selected_event(model) else {
+            return;
+        };
+        let (row, rows) = (event.at(), frame.rows());
+        if row < self.top || row >= self.top + rows {
+            self.top = row.saturating_sub(rows / 2).min(model.events.len().saturating_sub(rows));
+        }
+    }
+
+    fn scroll(&mut self, model: &Model, frame: &Frame, rows: f64) {
+        let last = model.events.len().saturating_sub(frame.rows());
+        self.top = (self.top as f64 + rows).clamp(0.0, last as f64) as usize;
+    }
+
+    fn step(&mut self, model: &Model, frame: &Frame, by: i64) {
+        let now = self.selected_event(model).map_or(self.top as i64 - by.signum(), |e| i64::from(e.0));
+        let last = model.events.len() as i64 - 1;
+        if last >= 0 {
+            let next = (now + by).clamp(0, last);
+            let event = EventIx::next_of(usize::try_from(next).unwrap_or(0));
+            self.select_event(model, event);
+            // A free selects its allocation, whose malloc is elsewhere: stay where the step went.
+            if self.selected_event(model) != Some(event) {
+                self.selection = Selection::Event(event);
+            }
+            self.show_in_list(model, frame);
+        }
+    }
+
+    fn switch_axis(&mut self, model: &Model) {
+        let other = match self.axis {
+            Axis::Record => Axis::Time,
+            Axis::Time => Axis::Record,
+        };
+        // The same records stay in sight.
+        let events = &model.events;
+        let whole = self.x.length() >= events.extent(self.axis) as f64;
+        let first = events.first_from(self.axis, self.x.from);
+        let last = events.last_until(self.axis, self.x.to).unwrap_or(first);
+        let axis = std::mem::replace(&mut self.axis, other);
+        if whole || first >= last || axis == other {
+            self.x = Range { from: 0.0, to: events.extent(other) as f64 };
+            return;
+        }
+        let from = events.position(other, first) as f64;
+        let to = (events.position(other, last) as f64 + 1.0).max(from + 4.0);
+        self.x = Range { from, to }.within(events.extent(other) as f64);
+    }
+
+    fn fit_selection(&mut self, model: &Model, frame: &Frame) {
+        let events = &model.events;
+        let place = |e: EventIx| events.position(self.axis, e) as f64;
+        let whole = events.extent(self.axis) as f64;
+        let (from, to) = match self.selection {
+            Selection::Nothing => return self.fit(model),
+            Selection::Event(event) => (place(event), place(event) + 1.0),
+            Selection::Life(life) => {
+                let life = model.life(life);
+                let ends = &frame.map.addresses;
+                let (low, high) = (ends.place(life.offset.0), ends.place(life.end()));
+                let room = (high - low) * 2.0 + 4096.0;
+                self.y = Range { from: low - room, to: high + room }.within(ends.length());
+                (life.born().map_or(0.0, place), life.died().map_or(whole, place))
+            }
+        };
+        let room = (to - from) * 0.75 + 4.0;
+        self.x = Range { from: from - room, to: to + room }.within(whole);
+    }
+}

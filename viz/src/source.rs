@@ -1,0 +1,149 @@
+//! Opens logs. All reading goes through [`weir::trace::Reader`].
+
+use crate::model::{Builder, Model};
+use std::fmt;
+use std::io::ErrorKind;
+use std::path::Path;
+use weir::trace::{Damage, DamageKind, MAGIC, Reader, text};
+
+/// Damages that are kept one by one; the rest are counted.
+const MOST_DAMAGES: usize = 1000;
+
+/// A log that could be read, at least in part.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// The file's name.
+    pub name: String,
+    /// What could be read.
+    pub model: Model,
+    /// What could not, in words.
+    pub damages: Vec<String>,
+}
+
+/// A log of which nothing could be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceError {
+    /// What was to be read.
+    pub name: String,
+    /// What is wrong.
+    pub what: String,
+    /// What to do.
+    pub advice: String,
+}
+
+impl fmt::Display for SourceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}\n{}", self.name, self.what, self.advice)
+    }
+}
+
+impl std::error::Error for SourceError {}
+
+const HOW_TO_LOG: &str = "`cargo xtask demo` writes one to target/demo/trace.log, and `cargo xtask replay FILE --log OUT` \
+                          turns an allocation log (CSV) into one.";
+
+/// Opens the log at this path.
+///
+/// # Errors
+/// It does not exist, cannot be read, is empty, or is no log. A damaged one is opened as far as it goes.
+pub fn open(path: &Path) -> Result<Opened, SourceError> {
+    let name = path.display().to_string();
+    let fail = |what: String, advice: &str| SourceError { name: name.clone(), what, advice: advice.to_owned() };
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_dir() => {
+            return Err(fail("this is a directory, not a log".to_owned(), "Name the log's file."));
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let advice = format!("Check the path. {HOW_TO_LOG}");
+            return Err(fail("there is no such file".to_owned(), &advice));
+        }
+        _ => {}
+    }
+    let bytes =
+        std::fs::read(path).map_err(|e| fail(format!("cannot be read: {e}"), "Check the file's permissions."))?;
+    let short = path.file_name().map_or_else(|| name.clone(), |n| n.to_string_lossy().into_owned());
+    read(&short, &bytes).map_err(|e| SourceError { name, ..e })
+}
+
+/// Reads a log from memory.
+///
+/// # Errors
+/// As [`open`].
+pub fn read(name: &str, bytes: &[u8]) -> Result<Opened, SourceError> {
+    let mut builder = Builder::default();
+    let mut damages = Vec::new();
+    let (mut records, mut more) = (0_u64, 0_u64);
+    let mut first = None;
+    for read in Reader::new(bytes) {
+        match read {
+            Ok(stamped) => {
+                records += 1;
+                builder.push(&stamped);
+            }
+            Err(damage) => {
+                builder.gap();
+                first.get_or_insert(damage);
+                if damages.len() < MOST_DAMAGES {
+                    damages.push(damage.to_string());
+                } else {
+                    more += 1;
+                }
+            }
+        }
+    }
+    if records == 0 {
+        return Err(nothing(name, bytes, first));
+    }
+    if more > 0 {
+        damages.push(format!("and {more} more damaged places"));
+    }
+    let model = builder.finish();
+    damages.extend(model.oddities.iter().map(|o| format!("record {}: {}", model.events.number(o.event), o.what)));
+    Ok(Opened { name: name.to_owned(), model, damages })
+}
+
+/// Why nothing was read.
+fn nothing(name: &str, bytes: &[u8], damage: Option<Damage>) -> SourceError {
+    let (what, advice) = match damage.map(|d| d.kind) {
+        _ if bytes.is_empty() => (
+            "the file is empty (0 bytes)".to_owned(),
+            format!("The log was never flushed, or nothing was logged. {HOW_TO_LOG}"),
+        ),
+        Some(DamageKind::Empty) => (
+            format!("the file holds {} bytes, all of them zero", bytes.len()),
+            format!("The log was never flushed, or nothing was logged. {HOW_TO_LOG}"),
+        ),
+        Some(DamageKind::Foreign) | None => (
+            format!("this is not an event log of weir; it begins with {}", beginning(bytes)),
+            format!(
+                "Expected: pages that begin with `{}`, or text that begins with `{}`. {HOW_TO_LOG}",
+                hex(&MAGIC),
+                text::HEADER
+            ),
+        ),
+        Some(DamageKind::UnknownVersion { version }) => (
+            format!("the log is of format version {version}, which this viewer does not know"),
+            "Read it with the weir that wrote it, or a newer one.".to_owned(),
+        ),
+        Some(_) => (
+            format!("no record could be read: {}", damage.map_or(String::new(), |d| d.to_string())),
+            "The file is cut or damaged from its beginning on: copy it again from where it was written.".to_owned(),
+        ),
+    };
+    SourceError { name: name.to_owned(), what, advice }
+}
+
+/// The first bytes for people: as text where they are text.
+fn beginning(bytes: &[u8]) -> String {
+    let first = &bytes[..bytes.len().min(24)];
+    let line = first.split(|b| *b == b'\n').next().unwrap_or(first);
+    if !line.is_empty() && line.iter().all(|b| (b' '..=b'~').contains(b)) {
+        return format!("`{}`", String::from_utf8_lossy(line));
+    }
+    format!("the bytes `{}`", hex(&first[..first.len().min(8)]))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let bytes: Vec<String> = bytes.iter().map(|b| format!("{b:02x}")).collect();
+    bytes.join(" ")
+}

@@ -1,0 +1,189 @@
+//! Files that are logs, that are damaged logs, and that are none.
+
+mod common;
+
+use common::training;
+use std::path::{Path, PathBuf};
+use weir::trace::{Log, LogStamps, PAGE_BYTES, Page, Stamped, text};
+use weir_viz::cli::{self, Command, Picture, PictureError};
+use weir_viz::source;
+
+fn as_text(records: &[Stamped<'_>]) -> Vec<u8> {
+    let mut out = format!("{}\n", text::HEADER);
+    for stamped in records {
+        text::write(stamped, &mut out).unwrap();
+        out.push('\n');
+    }
+    out.into_bytes()
+}
+
+fn as_pages(records: &[Stamped<'_>]) -> Vec<u8> {
+    let (mut pages, mut streams, mut pools, mut labels) = (vec![Page::EMPTY; 4], [0; 16], [0; 4], [0; 16]);
+    let stamps = LogStamps { streams: &mut streams, pools: &mut pools, labels: &mut labels };
+    let mut log = Log::new(&mut pages, stamps);
+    let (mut out, mut page) = (Vec::new(), [0; PAGE_BYTES]);
+    for stamped in records {
+        log.append(stamped.time, stamped.record, &());
+        while let Some(length) = log.take_page(&mut page) {
+            out.extend_from_slice(&page[..length]);
+        }
+    }
+    log.seal();
+    while let Some(length) = log.take_page(&mut page) {
+        out.extend_from_slice(&page[..length]);
+    }
+    out
+}
+
+fn file(name: &str, bytes: &[u8]) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+#[test]
+fn both_forms_give_the_same_model() {
+    let records = training(1, 3, 20);
+    let (pages, lines) = (as_pages(&records), as_text(&records));
+    let (a, b) = (source::read("a", &pages).unwrap(), source::read("b", &lines).unwrap());
+    assert!(a.damages.is_empty() && b.damages.is_empty(), "{:?} {:?}", a.damages, b.damages);
+    assert_eq!((a.model.lives.len(), a.model.events.len()), (b.model.lives.len(), b.model.events.len()));
+    assert_eq!(a.model.pools[0].used.peak(), b.model.pools[0].used.peak());
+    assert_eq!(a.model.events.len(), records.iter().filter(|r| !r.record.is_definition()).count());
+}
+
+#[test]
+fn what_is_no_log_is_named_with_what_to_do() {
+    let cases: [(&str, &[u8], &str); 5] = [
+        ("empty.log", b"", "empty (0 bytes)"),
+        ("zero.log", &[0; 5000], "5000 bytes, all of them zero"),
+        ("picture.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "begins with the bytes `89 50 4e 47"),
+        (
+            "alloc.csv",
+            b"Thread,Time,Action,Pointer,Size,Stream\n0,0.0,allocate,0x1,8,0\n",
+            "begins with `Thread,Time,Action",
+        ),
+        ("new.log", b"weir-log version=999\nwhatever\n", "format version 999"),
+    ];
+    for (name, bytes, words) in cases {
+        let path = file(name, bytes);
+        let error = source::open(&path).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains(name) && error.what.contains(words), "{text}");
+        assert!(error.advice.len() > 20, "{text}");
+    }
+}
+
+#[test]
+fn a_missing_file_and_a_directory_are_told_apart() {
+    let missing = source::open(Path::new("no/such/trace.log")).unwrap_err();
+    assert!(missing.to_string().starts_with("no/such/trace.log: there is no such file\nCheck the path."), "{missing}");
+    let directory = source::open(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap_err();
+    assert!(directory.what.contains("directory"), "{directory}");
+}
+
+#[test]
+fn a_cut_log_is_shown_as_far_as_it_goes() {
+    let records = training(1, 6, 30);
+    let pages = as_pages(&records);
+    let whole = source::read("whole", &pages).unwrap().model.events.len();
+    for length in [PAGE_BYTES * 2 + 100, pages.len() / 2 + 7, pages.len() - 1] {
+        let opened = source::read("cut.log", &pages[..length]).unwrap();
+        assert!(opened.model.events.len() > 10 && opened.model.events.len() < whole);
+        let all = opened.damages.join("\n");
+        assert!(all.contains("ends inside a page"), "{all}");
+        let scene = cli::draw(&opened, &Picture::default()).unwrap();
+        let svg = weir_viz::svg::write(&scene);
+        assert!(svg.contains("ends inside a page"), "the picture says it, too");
+    }
+    // Only a part of the first page: nothing could be read, and that is said.
+    let error = source::read("cut.log", &pages[..1000]).unwrap_err();
+    assert!(error.what.contains("no record could be read") && error.what.contains("inside a page"), "{error}");
+}
+
+#[test]
+fn a_page_lost_in_the_middle_costs_only_its_records() {
+    let pages = as_pages(&training(2, 6, 30));
+    let whole = source::read("whole", &pages).unwrap();
+    let mut broken = pages;
+    broken[PAGE_BYTES * 3 + 777] ^= 0x55;
+    let opened = source::read("broken.log", &broken).unwrap();
+    let lost = whole.model.events.len() - opened.model.events.len();
+    assert!(lost > 0 && lost < whole.model.events.len() / 4, "{lost} lost");
+    let all = opened.damages.join("\n");
+    assert!(all.contains("checksum") && all.contains("missing"), "{all}");
+}
+
+/// Whatever bytes: an answer, no panic, and no model without records.
+#[test]
+fn flipped_bytes_never_panic() {
+    let pages = as_pages(&training(3, 2, 12));
+    let lines = as_text(&training(3, 1, 8));
+    let mut random = common::Random(17);
+    for round in 0..120 {
+        let mut bytes = if round % 2 == 0 { pages.clone() } else { lines.clone() };
+        for _ in 0..1 + random.below(20) {
+            let at = random.below(bytes.len() as u64) as usize;
+            bytes[at] = random.below(256) as u8;
+        }
+        if let Ok(opened) = source::read("flipped", &bytes) {
+            assert!(!opened.model.events.is_empty() || opened.model.pools.is_empty());
+            cli::draw(&opened, &Picture::default()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn screenshots_are_written_or_refused_as_a_whole() {
+    let log = file("shot.log", &as_pages(&training(1, 3, 20)));
+    let out = |name: &str| {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = std::fs::remove_file(&path);
+        path
+    };
+    let (png, svg, none) = (out("shot.png"), out("shot.svg"), out("none.png"));
+    let picture = Picture { select: Some(9), ..Picture::default() };
+    assert!(cli::screenshot(&log, &png, &picture).unwrap().is_empty());
+    let pixels = tiny_skia::Pixmap::decode_png(&std::fs::read(&png).unwrap()).unwrap();
+    assert_eq!((pixels.width(), pixels.height()), (1600, 1000));
+    cli::screenshot(&log, &svg, &picture).unwrap();
+    assert!(std::fs::read_to_string(&svg).unwrap().contains(">#9<"));
+    for (log, picture, words) in [
+        (Path::new("missing.log"), Picture::default(), "no such file"),
+        (&log, Picture { select: Some(1 << 60), ..Picture::default() }, "no allocation"),
+        (&log, Picture { pool: Some(2), ..Picture::default() }, "no pool 2: the log has 1"),
+    ] {
+        let error = cli::screenshot(log, &none, &picture).unwrap_err();
+        assert!(error.to_string().contains(words), "{error}");
+        assert!(!none.exists());
+    }
+    let nowhere = Path::new("/no/such/place/x.png");
+    assert!(matches!(cli::screenshot(&log, nowhere, &picture), Err(PictureError::Write(..))));
+}
+
+#[test]
+fn command_lines_are_read_or_explained() {
+    let parse = |line: &str| Command::parse(line.split_whitespace().map(std::ffi::OsString::from));
+    let Ok(Command::Show { file, screenshot, picture }) = parse(
+        "a.log --screenshot x.png --size 900x600 --select 7 --axis time --theme dark --scale 2 --pool 1 --panels",
+    ) else {
+        panic!("not understood");
+    };
+    assert_eq!((file, screenshot), (PathBuf::from("a.log"), Some(PathBuf::from("x.png"))));
+    assert_eq!((picture.size.w, picture.size.h, picture.scale), (900.0, 600.0, 2.0));
+    assert_eq!((picture.select, picture.pool), (Some(7), Some(1)));
+    assert_eq!(parse("--help").unwrap(), Command::Help);
+    for (line, words) in [
+        ("", "no log"),
+        ("a.log b.log", "b.log"),
+        ("a.log --size 10x10", "--size 10x10: expected"),
+        ("a.log --size big", "WIDTHxHEIGHT"),
+        ("a.log --axis up", "`record` or `time`"),
+        ("a.log --scale 99", "0.25 to 8"),
+        ("a.log --frob", "--frob"),
+        ("a.log --select x", "x"),
+    ] {
+        let error = parse(line).unwrap_err().to_string();
+        assert!(error.contains(words) && error.contains("usage:"), "{line}: {error}");
+    }
+}

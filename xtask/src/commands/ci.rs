@@ -1,0 +1,139 @@
+//! `ci`: everything that must hold before a change goes in.
+
+use crate::commands::{bindgen, no_install, test};
+use crate::failure::Failure;
+use crate::packages::{LIBCLANG, Permission, System};
+use crate::panic_check;
+use crate::project;
+use crate::step;
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use std::path::Path;
+
+/// A named part of `ci`, so that a failing one can be repeated alone.
+struct Part {
+    name: &'static str,
+    run: fn(&System) -> Result<(), Failure>,
+}
+
+const PARTS: [Part; 7] = [
+    Part { name: "fmt", run: |_| fmt() },
+    Part { name: "clippy", run: |_| clippy() },
+    Part { name: "docs", run: |_| docs() },
+    Part { name: "no_std", run: |_| no_std() },
+    Part { name: "panics", run: |_| panics() },
+    Part { name: "generated", run: generated },
+    // Last: the output ends with the test runner's summary.
+    Part { name: "test", run: test::all },
+];
+
+pub(crate) fn parser() -> Command {
+    Command::new("ci")
+        .about("Format, lints, documentation, no_std, panic check, generated files, then every test")
+        .arg(
+            Arg::new("only")
+                .long("only")
+                .value_name("PART")
+                .action(ArgAction::Append)
+                .value_parser(PossibleValuesParser::new(PARTS.iter().map(|part| part.name)))
+                .help("Run only this part; may be given several times"),
+        )
+        .arg(no_install())
+        .after_help("Example:\n  cargo xtask ci --only fmt --only panics")
+}
+
+pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
+    let only: Vec<&String> = arguments.get_many("only").unwrap_or_default().collect();
+    let system = System::new(Permission::of(arguments));
+    for part in &PARTS {
+        if only.is_empty() || only.iter().any(|name| *name == part.name) {
+            (part.run)(&system)?;
+        }
+    }
+    Ok(())
+}
+
+fn fmt() -> Result<(), Failure> {
+    step::run("format", &mut project::cargo(["fmt", "--all", "--check"]))
+}
+
+fn clippy() -> Result<(), Failure> {
+    let warnings = ["--", "-D", "warnings"];
+    for (name, what) in [
+        ("lints", ["--workspace", "--all-targets"].as_slice()),
+        ("lints of the core's features", &["--package", "weir", "--all-features", "--all-targets"]),
+        ("lints of the window", &["--package", "weir-viz", "--features", "window", "--all-targets"]),
+    ] {
+        step::run(name, project::cargo(["clippy"]).args(what).args(warnings))?;
+    }
+    Ok(())
+}
+
+fn docs() -> Result<(), Failure> {
+    for (name, what) in [
+        ("documentation", ["--workspace"].as_slice()),
+        ("documentation of the core's features", &["--package", "weir", "--all-features"]),
+    ] {
+        let mut command = project::cargo(["doc", "--no-deps"]);
+        step::run(name, command.args(what).env("RUSTDOCFLAGS", "-D warnings"))?;
+    }
+    Ok(())
+}
+
+/// Builds the core where there is no std to lean on.
+fn no_std() -> Result<(), Failure> {
+    for machine in panic_check::BARE_METAL {
+        let Some(target) = machine.target else { continue };
+        match bare_metal(target) {
+            Err(reason) => step::skip(&format!("the core for {target}"), &reason),
+            Ok(()) => {
+                let mut command = project::cargo(["build", "--package", "weir", "--profile", "firmware"]);
+                command.args(["--features", "sim,defmt", "--target", target]);
+                step::run(&format!("the core for {target}"), &mut command)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn panics() -> Result<(), Failure> {
+    step::header("panic check");
+    match panic_check::host() {
+        Some(host) => panic_check::run(host)?,
+        None => step::skip("panic check for the host", "its images are not ELF"),
+    }
+    for machine in panic_check::BARE_METAL {
+        let Some(target) = machine.target else { continue };
+        match bare_metal(target) {
+            Err(reason) => step::skip(&format!("panic check for {target}"), &reason),
+            Ok(()) => panic_check::run(machine)?,
+        }
+    }
+    Ok(())
+}
+
+/// Whether the compiler has the target's `core`, after an attempt to get it.
+fn bare_metal(target: &str) -> Result<(), String> {
+    let has = || {
+        let folder = project::first_line("rustc", &["--print", "target-libdir", "--target", target]);
+        folder.is_some_and(|folder| Path::new(&folder).is_dir())
+    };
+    if has() {
+        return Ok(());
+    }
+    println!("adding the target {target}, to build the core without std: rustup target add {target}");
+    // Whether it worked is seen by looking again.
+    let _ = std::process::Command::new("rustup").args(["target", "add", target]).status();
+    if has() {
+        return Ok(());
+    }
+    Err(format!("the compiler lacks the target; run: rustup target add {target}"))
+}
+
+fn generated(system: &System) -> Result<(), Failure> {
+    match system.ensure(&[LIBCLANG]) {
+        Err(reason) => step::skip("whether the generated bindings are fresh", &reason),
+        Ok(()) => step::run("generated bindings are fresh", &mut bindgen::generator(Some("--check")))?,
+    }
+    Ok(())
+}

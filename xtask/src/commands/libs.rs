@@ -1,0 +1,77 @@
+//! `libs`: the C library and its headers in one place.
+
+use crate::failure::Failure;
+use crate::project;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use std::path::{Path, PathBuf};
+
+pub(crate) fn parser() -> Command {
+    Command::new("libs")
+        .about("Put libweir.a, libweir.so and the headers into target/weir/lib and target/weir/include")
+        .arg(Arg::new("release").long("release").action(ArgAction::SetTrue).help("Build with optimisation"))
+        .after_help("Example:\n  cargo xtask libs --release")
+}
+
+pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
+    let mut command = project::cargo(["build", "--package", "weir-archive", "--package", "weir-shared"]);
+    if arguments.get_flag("release") {
+        command.arg("--release");
+    }
+    let files = project::built(&mut command)?;
+    let lib = project::output("weir/lib");
+    let include = project::output("weir/include");
+    install(&files, "weir_archive", "a", &lib.join("libweir.a"))?;
+    install(&files, "weir_shared", shared_extension(), &lib.join(format!("libweir.{}", shared_extension())))?;
+    let headers = copy_headers(&project::root().join("ffi/include"), &include)?;
+    println!("{}: libweir.a libweir.{}", project::shown(&lib), shared_extension());
+    println!("{}: {}", project::shown(&include), headers.join(" "));
+    println!("a program uses them with: cc -Itarget/weir/include main.c target/weir/lib/libweir.a -lpthread -ldl -lm");
+    Ok(())
+}
+
+const fn shared_extension() -> &'static str {
+    if cfg!(target_os = "macos") { "dylib" } else { "so" }
+}
+
+/// Copies the library that cargo built for the package to its place.
+fn install(files: &[PathBuf], package: &str, extension: &str, to: &Path) -> Result<(), Failure> {
+    let wanted = |file: &&PathBuf| {
+        let name = file.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+        name.ends_with(package) && file.extension().is_some_and(|found| found == extension)
+    };
+    let from = files
+        .iter()
+        .find(wanted)
+        .ok_or_else(|| Failure::Failed(format!("cargo built no .{extension} of {package}")))?;
+    copy(from, to)
+}
+
+/// Copies all headers, those in folders of their own too.
+fn copy_headers(from: &Path, to: &Path) -> Result<Vec<String>, Failure> {
+    let mut names = Vec::new();
+    let entries = std::fs::read_dir(from).map_err(|error| Failure::file("read", from, error))?;
+    for entry in entries {
+        let path = entry.map_err(|error| Failure::file("read", from, error))?.path();
+        let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else {
+            continue;
+        };
+        if path.is_dir() {
+            let inner = copy_headers(&path, &to.join(&name))?;
+            names.extend(inner.iter().map(|header| format!("{name}/{header}")));
+        } else if path.extension().is_some_and(|extension| extension == "h") {
+            copy(&path, &to.join(&name))?;
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// By way of a second name, so that nobody sees half a file.
+fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
+    let folder = to.parent().unwrap_or(to);
+    std::fs::create_dir_all(folder).map_err(|error| Failure::file("create", folder, error))?;
+    let half = to.with_extension(format!("{}.new", std::process::id()));
+    std::fs::copy(from, &half).map_err(|error| Failure::file("write", &half, error))?;
+    std::fs::rename(&half, to).map_err(|error| Failure::file("write", to, error))
+}

@@ -1,0 +1,7 @@
+//! Allocation logs: the rows of an RMM log, and the program that they describe.
+
+mod order;
+mod program;
+mod rmm;
+
+pub(crate) use program::{Block, Op, Program, Touch};

@@ -1,0 +1,287 @@
+//! The program that a log describes: its rows with dense numbers in place of addresses and handles.
+
+use super::order::{Order, Place};
+use super::rmm::{Action, LogError, Row, Rows, StreamKey};
+use std::collections::HashMap;
+use std::io::Read;
+
+/// One row. Blocks, streams and events are numbered in the order of their first appearance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Op {
+    Allocate {
+        block: usize,
+    },
+    Free {
+        block: usize,
+        stream: usize,
+    },
+    Record {
+        event: usize,
+        stream: usize,
+    },
+    Wait {
+        stream: usize,
+        event: usize,
+    },
+    SyncStream {
+        stream: usize,
+    },
+    SyncDevice,
+    Mark {
+        number: usize,
+    },
+    /// Nothing to do: an allocation that failed in the logged program, or one of zero bytes.
+    Nothing,
+}
+
+/// Whether kernels may touch a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Touch {
+    /// The free comes after the allocation in the log's own order: bytes can be written and checked.
+    Ordered,
+    /// The log frees the block on a stream that it orders nowhere behind the allocation (RMM's own logs hold no events):
+    /// a kernel there would race with the first one, so there is none.
+    Unordered,
+}
+
+/// One allocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Block {
+    pub(crate) size: u64,
+    pub(crate) stream: usize,
+    pub(crate) touch: Touch,
+}
+
+/// A log, ready to be replayed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Program {
+    pub(crate) ops: Vec<Op>,
+    pub(crate) blocks: Vec<Block>,
+    /// What the log calls each stream.
+    pub(crate) streams: Vec<u64>,
+    pub(crate) events: usize,
+    /// The first row after the last mark; 0 without one.
+    pub(crate) measured_from: usize,
+    /// The most bytes that were live at once, as asked for.
+    pub(crate) peak: u64,
+    /// `allocate failure` rows.
+    pub(crate) failures: usize,
+}
+
+impl Program {
+    /// Reads a log.
+    pub(crate) fn read(input: impl Read) -> Result<Self, LogError> {
+        let mut builder = Builder::default();
+        for row in Rows::new(input)? {
+            let op = builder.op(&row?)?;
+            builder.program.ops.push(op);
+        }
+        let mut program = builder.program;
+        program.events = builder.events.len();
+        Ok(program)
+    }
+
+    /// The sizes of all allocations together.
+    pub(crate) fn total(&self) -> u64 {
+        self.blocks.iter().map(|block| block.size).fold(0, u64::saturating_add)
+    }
+}
+
+struct Live {
+    block: usize,
+    line: u64,
+    place: Place,
+}
+
+#[derive(Default)]
+struct Builder {
+    program: Program,
+    /// Live allocations by address; `None` stands for one of zero bytes.
+    live: HashMap<u64, Option<Live>>,
+    streams: HashMap<u64, usize>,
+    events: HashMap<u64, usize>,
+    order: Order,
+    used: u64,
+    marks: usize,
+}
+
+impl Builder {
+    fn op(&mut self, row: &Row) -> Result<Op, LogError> {
+        match row.action {
+            Action::Allocate => return self.allocate(row),
+            Action::Free => return self.free(row),
+            Action::AllocateFailure => {
+                self.program.failures += 1;
+                return Ok(Op::Nothing);
+            }
+            Action::Mark => return Ok(self.mark()),
+            Action::Sync | Action::Record | Action::Wait => {}
+        }
+        let StreamKey::One(key) = row.stream else {
+            self.order.sync_device();
+            return Ok(Op::SyncDevice);
+        };
+        let stream = self.stream(key);
+        if row.action == Action::Sync {
+            self.order.sync_stream(stream);
+            return Ok(Op::SyncStream { stream });
+        }
+        let count = self.events.len();
+        let event = *self.events.entry(row.pointer).or_insert(count);
+        if row.action == Action::Record {
+            self.order.record(event, stream);
+            return Ok(Op::Record { event, stream });
+        }
+        self.order.wait(stream, event);
+        Ok(Op::Wait { stream, event })
+    }
+
+    fn allocate(&mut self, row: &Row) -> Result<Op, LogError> {
+        if let Some(Some(live)) = self.live.get(&row.pointer) {
+            let expected = format!("an address that is free (it is live since line {})", live.line);
+            return Err(pointer(row, expected));
+        }
+        if row.size == 0 {
+            self.live.insert(row.pointer, None);
+            return Ok(Op::Nothing);
+        }
+        let stream = self.row_stream(row);
+        let live = Live { block: self.program.blocks.len(), line: row.line, place: self.order.step(stream) };
+        let block = live.block;
+        self.live.insert(row.pointer, Some(live));
+        self.program.blocks.push(Block { size: row.size, stream, touch: Touch::Ordered });
+        self.used = self.used.checked_add(row.size).ok_or_else(|| LogError {
+            line: row.line,
+            column: Some("Size"),
+            found: row.size.to_string(),
+            expected: "sizes whose sum fits in 64 bits".into(),
+        })?;
+        self.program.peak = self.program.peak.max(self.used);
+        Ok(Op::Allocate { block })
+    }
+
+    fn free(&mut self, row: &Row) -> Result<Op, LogError> {
+        let stream = self.row_stream(row);
+        let live = match self.live.remove(&row.pointer) {
+            Some(Some(live)) => live,
+            Some(None) => return Ok(Op::Nothing),
+            // Freeing null is no error in any allocator.
+            None if row.pointer == 0 => return Ok(Op::Nothing),
+            None => {
+                return Err(pointer(row, "an address that an earlier row allocated and none has freed".into()));
+            }
+        };
+        if let Some(block) = self.program.blocks.get_mut(live.block) {
+            self.used = self.used.saturating_sub(block.size);
+            if !self.order.reached(stream, live.place) {
+                block.touch = Touch::Unordered;
+            }
+        }
+        self.order.step(stream);
+        Ok(Op::Free { block: live.block, stream })
+    }
+
+    fn mark(&mut self) -> Op {
+        self.marks += 1;
+        self.program.measured_from = self.program.ops.len() + 1;
+        Op::Mark { number: self.marks }
+    }
+
+    fn row_stream(&mut self, row: &Row) -> usize {
+        match row.stream {
+            StreamKey::One(key) => self.stream(key),
+            StreamKey::Device => 0,
+        }
+    }
+
+    fn stream(&mut self, key: u64) -> usize {
+        let streams = &mut self.program.streams;
+        *self.streams.entry(key).or_insert_with(|| {
+            streams.push(key);
+            streams.len() - 1
+        })
+    }
+}
+
+fn pointer(row: &Row, expected: String) -> LogError {
+    LogError { line: row.line, column: Some("Pointer"), found: format!("{:#x}", row.pointer), expected }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(rows: &str) -> Result<Program, LogError> {
+        Program::read(format!("Thread,Time,Action,Pointer,Size,Stream\n{rows}").as_bytes())
+    }
+
+    #[test]
+    fn addresses_that_return_are_new_blocks() {
+        let program =
+            read("1,1,allocate,0x10,100,5\n1,2,free,0x10,100,5\n1,3,allocate,0x10,7,6\n").expect("is readable");
+        assert_eq!(
+            program.ops,
+            [Op::Allocate { block: 0 }, Op::Free { block: 0, stream: 0 }, Op::Allocate { block: 1 }]
+        );
+        assert_eq!((program.peak, program.total()), (100, 107));
+        assert_eq!(program.streams, [5, 6]);
+        assert_eq!(program.blocks[1].stream, 1);
+    }
+
+    #[test]
+    fn freeing_what_is_not_live_names_the_line() {
+        for rows in ["1,1,free,0x10,0,0\n", "1,1,allocate,0x10,8,0\n1,1,free,0x10,8,0\n1,1,free,0x10,8,0\n"] {
+            let error = read(rows).expect_err("is no program");
+            assert_eq!(error.line, 1 + rows.lines().count() as u64);
+            assert!(error.to_string().contains("found 0x10; expected an address that an earlier row allocated"));
+        }
+    }
+
+    #[test]
+    fn allocating_a_live_address_names_both_lines() {
+        let error = read("1,1,allocate,0x10,8,0\n1,1,allocate,0x10,8,0\n").expect_err("is no program");
+        assert_eq!(
+            error.to_string(),
+            "line 3, column Pointer: found 0x10; expected an address that is free (it is live since line 2)"
+        );
+    }
+
+    #[test]
+    fn zero_bytes_failures_and_null_are_nothing_to_do() {
+        let program =
+            read("1,1,allocate,(nil),0,0\n1,1,free,(nil),0,0\n1,1,free,(nil),0,0\n1,1,allocate failure,(nil),8,0\n")
+                .expect("is readable");
+        assert_eq!(program.ops, [Op::Nothing; 4]);
+        assert_eq!(program.failures, 1);
+    }
+
+    #[test]
+    fn the_last_mark_begins_the_measured_part() {
+        let program =
+            read("1,1,mark,0,0,0\n1,1,allocate,1,8,0\n1,1,mark,0,0,0\n1,1,free,1,8,0\n").expect("is readable");
+        assert_eq!(program.measured_from, 3);
+        assert_eq!(program.ops[2], Op::Mark { number: 2 });
+        assert_eq!(read("1,1,allocate,1,8,0\n").expect("is readable").measured_from, 0);
+    }
+
+    #[test]
+    fn a_free_that_nothing_orders_behind_the_allocation_is_not_touched() {
+        let race = read("1,1,allocate,1,8,0\n1,1,free,1,8,1\n").expect("is readable");
+        assert_eq!(race.blocks[0].touch, Touch::Unordered);
+        let tied = read("1,1,allocate,1,8,0\n1,1,record,9,0,0\n1,1,wait,9,0,1\n1,1,free,1,8,1\n").expect("is readable");
+        assert_eq!(tied.blocks[0].touch, Touch::Ordered);
+        let synced = read("1,1,allocate,1,8,0\n1,1,sync,0,0,-1\n1,1,free,1,8,1\n").expect("is readable");
+        assert_eq!(synced.blocks[0].touch, Touch::Ordered);
+    }
+
+    /// The right values were counted by a few lines of Python.
+    #[test]
+    fn the_real_log_has_the_numbers_of_its_description() {
+        let text = include_bytes!("../../../examples/traces/resnet50_train.csv");
+        let program = Program::read(text.as_slice()).expect("is readable");
+        assert_eq!((program.ops.len(), program.blocks.len()), (26_348, 13_335));
+        assert_eq!(program.peak, 714_256_192);
+        assert_eq!(program.total(), 20_091_890_900);
+        assert_eq!(program.streams, [0]);
+    }
+}

@@ -1,0 +1,365 @@
+//! Reads CSV files with the header of RAPIDS RMM's log, row by row.
+
+use csv::{ErrorKind, ReaderBuilder, StringRecord, Terminator, Trim};
+use std::fmt;
+use std::io::{Chain, Read};
+
+/// The columns, in the order of RMM's own files.
+const COLUMNS: [&str; 6] = ["Thread", "Time", "Action", "Pointer", "Size", "Stream"];
+const TIME: usize = 1;
+const ACTION: usize = 2;
+const POINTER: usize = 3;
+const SIZE: usize = 4;
+const STREAM: usize = 5;
+
+/// What a row says happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    Allocate,
+    Free,
+    AllocateFailure,
+    Record,
+    Wait,
+    Sync,
+    Mark,
+}
+
+const ACTIONS: [(&str, Action); 7] = [
+    ("allocate", Action::Allocate),
+    ("free", Action::Free),
+    ("allocate failure", Action::AllocateFailure),
+    ("record", Action::Record),
+    ("wait", Action::Wait),
+    ("sync", Action::Sync),
+    ("mark", Action::Mark),
+];
+
+/// A stream as the log names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum StreamKey {
+    One(u64),
+    /// -1, in `sync` rows: every stream of the device.
+    Device,
+}
+
+/// One row of the log. `pointer` is the event's id in `record` and `wait` rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) line: u64,
+    pub(crate) action: Action,
+    pub(crate) pointer: u64,
+    pub(crate) size: u64,
+    pub(crate) stream: StreamKey,
+}
+
+/// Why a log cannot be read: where, what stands there, what was expected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LogError {
+    pub(crate) line: u64,
+    pub(crate) column: Option<&'static str>,
+    pub(crate) found: String,
+    pub(crate) expected: String,
+}
+
+impl fmt::Display for LogError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}", self.line)?;
+        if let Some(column) = self.column {
+            write!(f, ", column {column}")?;
+        }
+        write!(f, ": found {}; expected {}", self.found, self.expected)
+    }
+}
+
+/// What is read: the file, and a line end, so that its last line has one.
+type Lines<R> = Chain<R, &'static [u8]>;
+
+/// The rows of a log.
+pub(crate) struct Rows<R> {
+    reader: csv::Reader<Lines<R>>,
+    record: StringRecord,
+    places: [usize; 6],
+}
+
+impl<R: Read> Rows<R> {
+    /// Reads the header.
+    pub(crate) fn new(input: R) -> Result<Self, LogError> {
+        let mut builder = ReaderBuilder::new();
+        // Lines end with the line feed alone, or those of files with carriage returns would be counted wrongly.
+        builder.flexible(true).trim(Trim::All).terminator(Terminator::Any(b'\n'));
+        let mut reader = builder.from_reader(input.chain(b"\n".as_slice()));
+        let places = places(reader.headers().map_err(unreadable)?)?;
+        Ok(Self { reader, record: StringRecord::new(), places })
+    }
+
+    fn read(&mut self) -> Result<Option<Row>, LogError> {
+        let blank = |record: &StringRecord| record.iter().all(str::is_empty);
+        loop {
+            if !self.reader.read_record(&mut self.record).map_err(unreadable)? {
+                return Ok(None);
+            }
+            if !blank(&self.record) {
+                break;
+            }
+        }
+        // The record's own position is that of the empty lines before it.
+        let line = self.reader.position().line().saturating_sub(1);
+        let fields = Fields { record: &self.record, places: &self.places, line };
+        fields.row().map(Some)
+    }
+}
+
+impl<R: Read> Iterator for Rows<R> {
+    type Item = Result<Row, LogError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.read().transpose()
+    }
+}
+
+/// Where each column stands in this file.
+fn places(header: &StringRecord) -> Result<[usize; 6], LogError> {
+    let mut places = [0; 6];
+    for (place, column) in places.iter_mut().zip(COLUMNS) {
+        let same = |name: &str| name.trim_start_matches('\u{feff}').eq_ignore_ascii_case(column);
+        *place = header.iter().position(same).ok_or_else(|| LogError {
+            line: 1,
+            column: Some(column),
+            found: match header.is_empty() {
+                true => "an empty file".into(),
+                false => format!("the header {}", quoted(&header.iter().collect::<Vec<_>>().join(","))),
+            },
+            expected: format!("the header {}", COLUMNS.join(",")),
+        })?;
+    }
+    Ok(places)
+}
+
+struct Fields<'a> {
+    record: &'a StringRecord,
+    places: &'a [usize; 6],
+    line: u64,
+}
+
+impl Fields<'_> {
+    fn row(&self) -> Result<Row, LogError> {
+        let action = self.action()?;
+        // Checked although nothing depends on it: a file whose times make no sense is not the file it seems to be.
+        self.check_time()?;
+        let sized = matches!(action, Action::Allocate | Action::AllocateFailure);
+        Ok(Row {
+            line: self.line,
+            action,
+            pointer: match (action, self.text(POINTER)?) {
+                (Action::Sync | Action::Mark, "") => 0,
+                _ => self.number(POINTER, parse_address, "an address or event id, such as 0x7f00 or 17")?,
+            },
+            size: match (sized, self.text(SIZE)?) {
+                (false, "") => 0,
+                _ => self.number(SIZE, |text| text.parse().ok(), "a count of bytes, such as 4096")?,
+            },
+            stream: self.stream(action)?,
+        })
+    }
+
+    fn text(&self, column: usize) -> Result<&str, LogError> {
+        let place = self.places.get(column).copied().unwrap_or(column);
+        self.record.get(place).ok_or_else(|| LogError {
+            line: self.line,
+            column: COLUMNS.get(column).copied(),
+            found: format!("a row of {} fields", self.record.len()),
+            expected: format!("one field for each of {}", COLUMNS.join(",")),
+        })
+    }
+
+    fn refuse(&self, column: usize, text: &str, expected: &str) -> LogError {
+        LogError {
+            line: self.line,
+            column: COLUMNS.get(column).copied(),
+            found: quoted(text),
+            expected: expected.to_owned(),
+        }
+    }
+
+    fn number(&self, column: usize, parse: fn(&str) -> Option<u64>, expected: &str) -> Result<u64, LogError> {
+        let text = self.text(column)?;
+        parse(text).ok_or_else(|| self.refuse(column, text, expected))
+    }
+
+    fn action(&self) -> Result<Action, LogError> {
+        let text = self.text(ACTION)?;
+        let known = ACTIONS.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
+        known.map(|(_, action)| *action).ok_or_else(|| {
+            let names: Vec<_> = ACTIONS.iter().map(|(name, _)| *name).collect();
+            self.refuse(ACTION, text, &format!("one of {}", names.join(", ")))
+        })
+    }
+
+    fn check_time(&self) -> Result<(), LogError> {
+        let text = self.text(TIME)?;
+        if is_time(text) {
+            return Ok(());
+        }
+        Err(self.refuse(TIME, text, "a number, or HH:MM:SS.ffffff"))
+    }
+
+    fn stream(&self, action: Action) -> Result<StreamKey, LogError> {
+        let text = self.text(STREAM)?;
+        match (action, text) {
+            (Action::Sync, "-1") => Ok(StreamKey::Device),
+            (Action::Mark, "" | "-1") => Ok(StreamKey::One(0)),
+            _ => parse_address(text).map(StreamKey::One).ok_or_else(|| {
+                let device = if action == Action::Sync { ", or -1 for the device" } else { "" };
+                self.refuse(STREAM, text, &format!("a stream in decimal or hexadecimal{device}"))
+            }),
+        }
+    }
+}
+
+/// `0x7f00`, `7f00`, `17`, or what C libraries print for a null pointer. Digits alone are decimal.
+fn parse_address(text: &str) -> Option<u64> {
+    if text == "(nil)" {
+        return Some(0);
+    }
+    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        return from_hex(digits);
+    }
+    if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return text.parse().ok();
+    }
+    from_hex(text)
+}
+
+/// The library's own reading takes a sign, which no address has.
+fn from_hex(digits: &str) -> Option<u64> {
+    let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    u64::from_str_radix(digits, 16).ok().filter(|_| plain)
+}
+
+/// A number, or a time of day. Some versions of RMM put a colon before the fraction.
+fn is_time(text: &str) -> bool {
+    if text.contains(':') {
+        return is_time_of_day(text);
+    }
+    let number = text.parse::<f64>();
+    number.is_ok_and(|time| time.is_finite())
+}
+
+fn is_time_of_day(text: &str) -> bool {
+    let mut parts = text.splitn(3, ':');
+    let below = |part: Option<&str>, limit: u8| {
+        part.is_some_and(|part| part.len() == 2 && part.parse::<u8>().is_ok_and(|number| number < limit))
+    };
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let hour_and_minute = below(parts.next(), 24) && below(parts.next(), 60);
+    let Some(rest) = parts.next() else {
+        return false;
+    };
+    let (seconds, fraction) = match rest.split_once(['.', ':']) {
+        Some((seconds, fraction)) => (seconds, Some(fraction)),
+        None => (rest, None),
+    };
+    // 60 is a leap second.
+    hour_and_minute && below(Some(seconds), 61) && fraction.is_none_or(digits)
+}
+
+/// Long or odd text, cut and made printable.
+fn quoted(text: &str) -> String {
+    let mut short: String = text.chars().take(60).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    format!("{short:?}")
+}
+
+fn unreadable(error: csv::Error) -> LogError {
+    let line = error.position().map_or(1, csv::Position::line);
+    let found = match error.kind() {
+        ErrorKind::Utf8 { .. } => "bytes that are no UTF-8 text".to_owned(),
+        ErrorKind::Io(error) => format!("an input error ({error})"),
+        _ => error.to_string(),
+    };
+    LogError { line, column: None, found, expected: format!("a CSV file with the header {}", COLUMNS.join(",")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Vec<Row>, LogError> {
+        Rows::new(text.as_bytes())?.collect()
+    }
+
+    fn message(text: &str) -> String {
+        read(text).expect_err("was read").to_string()
+    }
+
+    const HEADER: &str = "Thread,Time,Action,Pointer,Size,Stream\n";
+
+    #[test]
+    fn rmm_rows_and_our_rows() {
+        let text = "Thread,Time,Action,Pointer,Size,Stream\n\
+            1,10:32:01.123456,allocate,0x7f00,4096,0x0\n\
+            1,10:32:01:123460,allocate failure,(nil),99,7f11aa\n\
+            1,2.5,free,0x7f00,4096,0\r\n\
+            \n\
+            \r\n\
+            1,3,record,1,0,12\n\
+            1,4,sync,0,0,-1\n\
+            1,5,mark,,,";
+        let rows = read(text).expect("is readable");
+        let (actions, streams): (Vec<_>, Vec<_>) = rows.iter().map(|row| (row.action, row.stream)).unzip();
+        assert_eq!(
+            actions,
+            [Action::Allocate, Action::AllocateFailure, Action::Free, Action::Record, Action::Sync, Action::Mark]
+        );
+        use StreamKey::{Device, One};
+        assert_eq!(streams, [One(0), One(0x7f_11aa), One(0), One(12), Device, One(0)]);
+        assert_eq!((rows[0].pointer, rows[0].size, rows[0].line), (0x7f00, 4096, 2));
+        assert_eq!((rows[2].line, rows[3].line), (4, 7), "empty lines count as lines");
+        assert_eq!(rows[5].line, 9, "the last line may lack its end");
+    }
+
+    #[test]
+    fn columns_are_found_by_name() {
+        let rows = read("\u{feff}stream,size,pointer,action,time,thread,note\n3,8,0x10,allocate,1,1,hello\n");
+        let rows = rows.expect("is readable");
+        assert_eq!((rows[0].size, rows[0].stream), (8, StreamKey::One(3)));
+    }
+
+    #[test]
+    fn a_wrong_header_is_named() {
+        assert_eq!(
+            message("a,b,c\n1,2,3\n"),
+            "line 1, column Thread: found the header \"a,b,c\"; \
+             expected the header Thread,Time,Action,Pointer,Size,Stream"
+        );
+        assert!(message("").contains("found an empty file"), "{}", message(""));
+        assert!(message("Thread,Time,Action,Pointer,Size\n").contains("column Stream"));
+    }
+
+    #[test]
+    fn a_wrong_field_is_named_with_line_and_column() {
+        for (row, expected) in [
+            ("1,1,malloc,0x1,8,0", "line 2, column Action: found \"malloc\"; expected one of allocate, free"),
+            ("1,1,allocate,zz,8,0", "line 2, column Pointer: found \"zz\"; expected an address"),
+            ("1,1,allocate,0x1,-8,0", "line 2, column Size: found \"-8\"; expected a count of bytes"),
+            ("1,1,allocate,0x1,,0", "line 2, column Size: found \"\""),
+            ("1,1,allocate,0x1,8,-1", "line 2, column Stream: found \"-1\""),
+            ("1,noon,allocate,0x1,8,0", "line 2, column Time: found \"noon\"; expected a number, or HH:MM:SS.ffffff"),
+            ("1,25:00:00.0,allocate,0x1,8,0", "line 2, column Time"),
+            ("1,1,allocate,0x1,8", "line 2, column Stream: found a row of 5 fields"),
+            ("1,1,allocate,0x+1,8,0", "line 2, column Pointer"),
+        ] {
+            let text = message(&format!("{HEADER}{row}\n"));
+            assert!(text.starts_with(expected), "{row}: {text}");
+        }
+    }
+
+    #[test]
+    fn other_files_are_refused_without_a_panic() {
+        let picture = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xff\xfe".as_slice();
+        let error = Rows::new(picture).map(|_| ()).expect_err("is no log");
+        assert!(error.to_string().contains("Thread,Time,Action"), "{error}");
+    }
+}

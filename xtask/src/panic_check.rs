@@ -1,0 +1,296 @@
+//! The panic check: links what the pool's calls reach, as firmware would, and looks for whatever can panic, format or
+//! allocate.
+//!
+//! A crate that cannot panic has no say in it; the linker decides. `xtask/probe` exports one function for each call of the
+//! interface. Linked with everything else collected as garbage, the image must hold no part of `core::panicking`, no
+//! `core::fmt`, and must not ask for an allocator.
+
+use crate::failure::Failure;
+use crate::project;
+use crate::step;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const PROBE_SOURCE: &str = include_str!("../probe/src/lib.rs");
+
+/// What compilers call without being asked; the C library or `compiler_builtins` provides it.
+const COMPILER_CALLS: [&str; 7] = ["memcpy", "memmove", "memset", "memcmp", "bcmp", "strlen", "rust_eh_personality"];
+
+/// Parts of names that no call of the pool may reach. Every panic passes through the first.
+const FORBIDDEN: [&str; 5] = ["core::panicking", "core::fmt", "rust_begin_unwind", "unwrap_failed", "expect_failed"];
+
+/// The same for the beginnings of names.
+const FORBIDDEN_BEGINNINGS: [&str; 4] = ["alloc::", "<alloc::", "__rust_alloc", "__rust_realloc"];
+
+/// For what the probe is built and linked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Machine {
+    /// The target's name; `None` for the host's own `core`, without its operating system.
+    pub(crate) target: Option<&'static str>,
+    /// The linker's name for it.
+    emulation: &'static str,
+}
+
+/// Every machine that the check knows.
+pub(crate) const BARE_METAL: [Machine; 2] = [
+    Machine { target: Some("thumbv7em-none-eabihf"), emulation: "armelf" },
+    Machine { target: Some("aarch64-unknown-none"), emulation: "aarch64elf" },
+];
+
+/// The host, if its images are ELF.
+pub(crate) const fn host() -> Option<Machine> {
+    let emulation = if !cfg!(target_os = "linux") {
+        return None;
+    } else if cfg!(target_arch = "x86_64") {
+        "elf_x86_64"
+    } else if cfg!(target_arch = "aarch64") {
+        "aarch64elf"
+    } else {
+        return None;
+    };
+    Some(Machine { target: None, emulation })
+}
+
+impl Machine {
+    fn name(self) -> &'static str {
+        self.target.unwrap_or("host")
+    }
+}
+
+/// Whether the probe holds a planted fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Probe {
+    Honest,
+    Planted,
+}
+
+/// Checks one machine: first that a planted fault is found, then that there is none.
+pub(crate) fn run(machine: Machine) -> Result<(), Failure> {
+    let Some(linker) = linker() else {
+        step::skip(
+            &format!("panic check for {}", machine.name()),
+            "no rust-lld or ld.lld; the toolchains of rustup have the first",
+        );
+        return Ok(());
+    };
+    let planted = findings(machine, Probe::Planted, &linker)?;
+    if planted.is_empty() {
+        return Err(Failure::Failed(format!(
+            "the panic check for {} did not find the planted fault, so its silence means nothing",
+            machine.name()
+        )));
+    }
+    let found = findings(machine, Probe::Honest, &linker)?;
+    if found.is_empty() {
+        println!(
+            "    {}: {} calls reach no panic, no formatting, no allocator",
+            machine.name(),
+            entries(Probe::Honest).count()
+        );
+        return Ok(());
+    }
+    Err(Failure::Failed(format!(
+        "the panic check for {} found what firmware must not link:\n  {}\nrepeat it with: cargo xtask ci --only panics",
+        machine.name(),
+        found.join("\n  ")
+    )))
+}
+
+fn findings(machine: Machine, probe: Probe, linker: &Path) -> Result<Vec<String>, Failure> {
+    let archive = build(machine, probe)?;
+    let link = Link { machine, probe, archive: &archive, linker };
+    link.findings()
+}
+
+/// The functions that the probe exports, as its source names them.
+fn entries(probe: Probe) -> impl Iterator<Item = &'static str> {
+    let meant = move |name: &&str| probe == Probe::Planted || *name != "probe_planted";
+    PROBE_SOURCE.lines().filter_map(entry).filter(meant)
+}
+
+/// The name in a line such as `probe_free(rt: ...` or `pub extern "C" fn probe_new(...`.
+fn entry(line: &'static str) -> Option<&'static str> {
+    let line = line.trim_start();
+    let line = line.strip_prefix("pub extern \"C\" fn ").unwrap_or(line);
+    let (name, _) = line.split_once('(')?;
+    let named = name.starts_with("probe_") && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    named.then_some(name)
+}
+
+fn build(machine: Machine, probe: Probe) -> Result<PathBuf, Failure> {
+    let features = match probe {
+        Probe::Honest => "image",
+        Probe::Planted => "image,planted",
+    };
+    let mut command = project::cargo(["rustc", "--package", "weir-probe", "--lib", "--profile", "firmware"]);
+    command.args(["--features", features, "--crate-type", "staticlib"]);
+    command.args(machine.target.iter().flat_map(|target| ["--target", *target]));
+    let files = project::built(&mut command)?;
+    let archive = files.into_iter().find(|file| file.extension().is_some_and(|extension| extension == "a"));
+    archive.ok_or_else(|| Failure::Failed("cargo built the probe but named no archive".into()))
+}
+
+/// One way to link the probe.
+struct Link<'a> {
+    machine: Machine,
+    probe: Probe,
+    archive: &'a Path,
+    linker: &'a Path,
+}
+
+impl Link<'_> {
+    /// Everything but what no exported function reaches.
+    fn command(&self) -> Command {
+        let mut command = Command::new(self.linker);
+        command.args(["-flavor", "gnu", "-m", self.machine.emulation, "--gc-sections", "-e", "0"]);
+        command.arg(self.archive).arg("-o").arg(self.archive.with_extension("elf"));
+        for entry in entries(self.probe) {
+            command.args(["-u", entry]);
+        }
+        for name in COMPILER_CALLS {
+            command.arg(format!("--defsym={name}=0"));
+        }
+        command
+    }
+
+    /// What should not be in the image.
+    fn findings(&self) -> Result<Vec<String>, Failure> {
+        let map = self.archive.with_extension("map");
+        let output = self.run(self.command().arg("-Map").arg(&map))?;
+        let messages = String::from_utf8_lossy(&output.stderr);
+        let missing = undefined(&messages);
+        if !missing.is_empty() {
+            return Ok(missing);
+        }
+        if !output.status.success() {
+            return Err(Failure::Failed(format!("the linker failed: {messages}")));
+        }
+        let text = std::fs::read_to_string(&map).map_err(|error| Failure::file("read", &map, error))?;
+        let mut found = suspects(self.probe, &text)?;
+        if self.probe == Probe::Honest && !found.is_empty() {
+            found.extend(self.reasons()?);
+        }
+        Ok(found)
+    }
+
+    /// Who refers to the first panic, step by step up to an exported function. Nothing where the linker is too old to say.
+    fn reasons(&self) -> Result<Vec<String>, Failure> {
+        let output = self.run(self.command().arg("--why-live=*panic_fmt*"))?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        Ok(text.lines().filter_map(reason).collect())
+    }
+
+    fn run(&self, command: &mut Command) -> Result<std::process::Output, Failure> {
+        command.output().map_err(|error| Failure::file("run", self.linker, error))
+    }
+}
+
+/// `>>> referenced by: lib.a(x.o):(name)` without the file.
+fn reason(line: &str) -> Option<String> {
+    let name = line.strip_prefix(">>> referenced by: ")?;
+    let name = name.split_once(":(").map_or(name, |(_, name)| name);
+    Some(format!("because of {}", name.trim_end_matches(')')))
+}
+
+/// Symbols that the linker missed: an allocator, the operating system.
+fn undefined(messages: &str) -> Vec<String> {
+    let name = |line: &str| line.split_once("undefined symbol: ").map(|(_, name)| name.trim().to_owned());
+    let mut names: Vec<_> = messages.lines().filter_map(name).collect();
+    names.dedup();
+    names
+}
+
+/// Names in the linker's map that no call may reach; an error if a call of the interface is not there at all.
+fn suspects(probe: Probe, map: &str) -> Result<Vec<String>, Failure> {
+    let symbols: Vec<_> = map.lines().filter_map(symbol).collect();
+    for entry in entries(probe) {
+        if !symbols.contains(&entry) {
+            return Err(Failure::Failed(format!("the panic check's image lacks `{entry}`")));
+        }
+    }
+    let forbidden = |name: &&str| {
+        FORBIDDEN.iter().any(|part| name.contains(part))
+            || FORBIDDEN_BEGINNINGS.iter().any(|part| name.starts_with(part))
+    };
+    let mut found: Vec<_> = symbols.into_iter().filter(forbidden).map(str::to_owned).collect();
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
+
+/// The symbol of a map's line: four numbers, then, indented most, the name.
+fn symbol(line: &str) -> Option<&str> {
+    let mut rest = line.trim_start();
+    for _ in 0..4 {
+        let (number, tail) = rest.split_once(' ')?;
+        if !number.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        rest = tail.trim_start();
+    }
+    // What stands there for a whole file or section has a colon and a parenthesis.
+    Some(rest.trim_end()).filter(|name| !name.is_empty() && !name.contains(":("))
+}
+
+fn linker() -> Option<PathBuf> {
+    let library = project::first_line("rustc", &["--print", "target-libdir"])?;
+    let bundled = Path::new(&library).parent()?.join("bin/rust-lld");
+    if bundled.is_file() {
+        return Some(bundled);
+    }
+    project::find_program("rust-lld")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn maps_are_read() {
+        let map = "             VMA              LMA     Size Align Out     In      Symbol\n\
+          201120           201120       2a    16 .text\n\
+          201120           201120       2a    16         /x/libprobe.a(probe.o):(.text.probe_free)\n\
+          201120           201120       2a     1                 probe_free\n\
+          201150           201150       10     1                 core::panicking::panic_bounds_check::h1234\n";
+        let names: Vec<_> = map.lines().filter_map(symbol).collect();
+        assert!(names.contains(&"probe_free"), "{names:?}");
+        assert!(names.contains(&"core::panicking::panic_bounds_check::h1234"), "{names:?}");
+    }
+
+    #[test]
+    fn missing_symbols_are_findings() {
+        let messages = "rust-lld: error: undefined symbol: __rust_alloc\n>>> referenced by x\n";
+        assert_eq!(undefined(messages), ["__rust_alloc"]);
+    }
+
+    /// Every public method of the runtime has a function in the probe, so that a new one cannot be forgotten.
+    #[test]
+    fn the_probe_covers_the_interface() {
+        let probed: Vec<_> = entries(Probe::Honest).collect();
+        let mut methods = 0;
+        let folder = project::root().join("core/src/runtime");
+        for entry in std::fs::read_dir(folder).expect("is there") {
+            let path = entry.expect("is there").path();
+            if path.extension().is_none_or(|extension| extension != "rs") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).expect("is text");
+            for method in text.split("impl<").flat_map(methods_of_the_runtime) {
+                methods += 1;
+                let name = format!("probe_{method}");
+                assert!(probed.contains(&name.as_str()), "{method} of {} is not probed", path.display());
+            }
+        }
+        assert!(methods > 30, "only {methods} methods were found");
+    }
+
+    /// The public methods in an `impl` block, without the word.
+    fn methods_of_the_runtime(block: &str) -> Vec<&str> {
+        let header = block.lines().next().unwrap_or_default();
+        if !header.contains("> Runtime<") {
+            return Vec::new();
+        }
+        let names = block.lines().filter_map(|line| line.strip_prefix("    pub fn "));
+        names.filter_map(|rest| rest.split(['(', '<']).next()).collect()
+    }
+}

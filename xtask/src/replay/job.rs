@@ -1,0 +1,81 @@
+//! What is done on a device once there is one.
+
+use super::baseline::{self, Baseline};
+use super::run::Run;
+use super::sink::LogSink;
+use super::venue::Venue;
+use super::{Options, Summary, around};
+use crate::failure::Failure;
+use crate::log::Program;
+use weir::Arenas;
+
+/// Something to do on a device of any kind.
+pub(super) trait Job {
+    /// What comes of it.
+    type Output;
+
+    /// Does it. The arenas are for the job's own runtime.
+    fn run<V: Venue>(
+        self,
+        venue: &V,
+        arenas: Arenas<'_>,
+        program: &Program,
+        options: &Options,
+    ) -> Result<Self::Output, Failure>;
+}
+
+/// The log's rows on a pool.
+pub(super) struct Rows;
+
+/// The same, with streams around them.
+pub(super) struct Around;
+
+/// The log's rows without a pool.
+pub(super) struct Synchronous;
+
+impl Job for Rows {
+    type Output = Summary;
+
+    fn run<V: Venue>(
+        self,
+        venue: &V,
+        arenas: Arenas<'_>,
+        program: &Program,
+        options: &Options,
+    ) -> Result<Summary, Failure> {
+        let mut run = Run::new(venue, arenas, program, options, LogSink::new(options.log.as_deref())?)?;
+        for row in 0..program.ops.len() {
+            run.row(row)?;
+        }
+        run.finish()
+    }
+}
+
+impl Job for Around {
+    type Output = Summary;
+
+    fn run<V: Venue>(
+        self,
+        venue: &V,
+        arenas: Arenas<'_>,
+        program: &Program,
+        options: &Options,
+    ) -> Result<Summary, Failure> {
+        let mut run = Run::new(venue, arenas, program, options, LogSink::new(options.log.as_deref())?)?;
+        let mut around = around::Around::new(&run)?;
+        for row in 0..program.ops.len() {
+            run.row(row)?;
+            around.after(row, &mut run)?;
+        }
+        around.end(&run)?;
+        run.finish()
+    }
+}
+
+impl Job for Synchronous {
+    type Output = Baseline;
+
+    fn run<V: Venue>(self, venue: &V, _: Arenas<'_>, program: &Program, _: &Options) -> Result<Baseline, Failure> {
+        baseline::run(venue, program)
+    }
+}

@@ -1,0 +1,174 @@
+//! Replays in virtual time: no bytes, but the simulation knows every access and its order.
+
+use super::job::Job;
+use super::run::{DEVICE, failed};
+use super::sizing::{Sizing, granules};
+use super::venue::{Edge, Span, Venue};
+use super::{Lag, Options};
+use crate::failure::Failure;
+use crate::log::Program;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use weir::driver::{Capabilities, NativeStream};
+use weir::sim::{
+    DeviceConfig, Issue, Sim, SimArenas, SimDevice, SimGranule, SimMarker, SimOp, SimPage, SimPiece, SimRange,
+    SimStream,
+};
+use weir::units::{Bytes, DevicePtr, GIB};
+use weir_ffi::arenas::HeapArenas;
+
+const ALIGNMENT: Bytes = Bytes(512);
+const SEED: u64 = 1;
+
+/// The simulation's storage on the heap.
+struct Boxes {
+    devices: Vec<SimDevice>,
+    ranges: Vec<SimRange>,
+    pages: Vec<SimPage>,
+    granules: Vec<SimGranule>,
+    streams: Vec<SimStream>,
+    markers: Vec<SimMarker>,
+    host_clock: Vec<u64>,
+    stream_clocks: Vec<u64>,
+    marker_clocks: Vec<u64>,
+    ops: Vec<SimOp>,
+    pieces: Vec<SimPiece>,
+}
+
+impl Boxes {
+    fn new(sizing: &Sizing, granules: usize) -> Self {
+        let markers = sizing.events + sizing.markers;
+        Self {
+            devices: vec![SimDevice::EMPTY; 1],
+            ranges: vec![SimRange::EMPTY; 4],
+            pages: vec![SimPage::EMPTY; granules * 2 + 16],
+            granules: vec![SimGranule::EMPTY; granules],
+            streams: vec![SimStream::EMPTY; sizing.streams],
+            markers: vec![SimMarker::EMPTY; markers],
+            host_clock: vec![0; sizing.streams],
+            stream_clocks: vec![0; sizing.streams * sizing.streams],
+            marker_clocks: vec![0; sizing.streams * markers],
+            ops: vec![SimOp::EMPTY; 1 << 20],
+            // An access leaves a piece in each granule that it touches, and a tag.
+            pieces: vec![SimPiece::EMPTY; (granules * 8).clamp(1 << 16, 1 << 24) + sizing.live * 16],
+        }
+    }
+
+    fn lend(&mut self) -> SimArenas<'_> {
+        SimArenas {
+            devices: &mut self.devices,
+            ranges: &mut self.ranges,
+            pages: &mut self.pages,
+            granules: &mut self.granules,
+            streams: &mut self.streams,
+            markers: &mut self.markers,
+            host_clock: &mut self.host_clock,
+            stream_clocks: &mut self.stream_clocks,
+            marker_clocks: &mut self.marker_clocks,
+            ops: &mut self.ops,
+            pieces: &mut self.pieces,
+        }
+    }
+}
+
+/// The simulation as a venue.
+struct SimVenue<'a> {
+    sim: Sim<'a>,
+    lag: Lag,
+    /// Where the work of the rows begins that may be unfinished, the oldest first.
+    begun: RefCell<VecDeque<Issue>>,
+    checked: Cell<u64>,
+}
+
+impl<'a> Venue for SimVenue<'a> {
+    type Driver = Sim<'a>;
+
+    fn driver(&self) -> &Sim<'a> {
+        &self.sim
+    }
+
+    fn name(&self) -> &'static str {
+        "sim"
+    }
+
+    fn stream(&self) -> Result<NativeStream, Failure> {
+        self.sim.create_stream(DEVICE).map_err(failed("creating a stream"))
+    }
+
+    fn fill(&self, on: NativeStream, at: DevicePtr, bytes: Bytes, seed: u64) -> Result<(), Failure> {
+        let issue = self.sim.access_write_tag(on, at, bytes, seed);
+        issue.map(drop).map_err(failed("a kernel that writes a block"))
+    }
+
+    fn check(&self, on: NativeStream, at: DevicePtr, bytes: Bytes, seed: u64) -> Result<(), Failure> {
+        let issue = self.sim.access_read_expect(on, at, bytes, seed);
+        self.checked.set(self.checked.get() + bytes.0);
+        issue.map(drop).map_err(failed("a kernel that checks a block"))
+    }
+
+    fn sum(&self, on: NativeStream, block: Span, seed: u64, bucket: Span) -> Result<(), Failure> {
+        self.check(on, block.at, block.bytes, seed)?;
+        self.fill(on, bucket.at, bucket.bytes, !seed)?;
+        self.check(on, bucket.at, bucket.bytes, !seed)
+    }
+
+    /// The device finishes a row's work when the row that many rows later has been queued.
+    fn row(&self, _: usize, edge: Edge) {
+        let Lag::Rows(lag) = self.lag else { return };
+        let mut begun = self.begun.borrow_mut();
+        if edge == Edge::Begin {
+            begun.push_back(self.sim.issued());
+            return;
+        }
+        while begun.len() > lag {
+            begun.pop_front();
+        }
+        let limit = begun.front().copied().unwrap_or_else(|| self.sim.issued());
+        self.sim.complete_issued_before(limit);
+    }
+
+    fn verdict(&self) -> Result<Bytes, Failure> {
+        self.sim.run_all();
+        if let Some(violation) = self.sim.violation() {
+            return Err(Failure::Failed(format!("the simulation found a violation: {violation:?}")));
+        }
+        if self.sim.unchecked() > 0 {
+            eprintln!("note: {} accesses could not be checked for want of storage", self.sim.unchecked());
+        }
+        Ok(Bytes(self.checked.get()))
+    }
+}
+
+/// Above this, addresses are as many as bytes: the simulation has 64 TiB of them.
+const SPARSE_UP_TO: Bytes = Bytes::gib(4 << 10);
+
+/// The largest peak that is simulated.
+const MOST: Bytes = Bytes::gib(8 << 10);
+
+/// Makes a simulated device and does a job on it.
+pub(super) fn perform<J: Job>(program: &Program, options: &Options, lag: Lag, job: J) -> Result<J::Output, Failure> {
+    if program.peak > MOST.0 {
+        return Err(Failure::Failed(format!(
+            "the log's peak is {} bytes; the simulation ends at {MOST}",
+            program.peak
+        )));
+    }
+    let sizing = Sizing::of(program, ALIGNMENT);
+    // A limit that the log cannot meet is as good as any larger one.
+    let options =
+        Options { limit: options.limit.map(|limit| limit.min(sizing.memory.max(SPARSE_UP_TO))), ..options.clone() };
+    let total = options.limit.unwrap_or(sizing.memory).max(Bytes(GIB));
+    let mut device = DeviceConfig::new(total);
+    // Whole granules, as the pool rounds its limit.
+    let total = total.round_up(device.properties.granularity).unwrap_or(total);
+    device.properties.total = total;
+    if total > SPARSE_UP_TO {
+        device.properties.capabilities = Capabilities::empty();
+    }
+    let count = granules(total.min(sizing.memory), device.properties.granularity) + 1;
+    let mut boxes = Boxes::new(&sizing, count);
+    let sim = Sim::new(boxes.lend(), &[device], SEED).map_err(failed("making the simulated device"))?;
+    let venue = SimVenue { sim, lag, begun: RefCell::default(), checked: Cell::new(0) };
+    let mut arenas = HeapArenas::new(sizing.capacities(count));
+    job.run(&venue, arenas.lend(), program, &options)
+}

@@ -1,0 +1,235 @@
+//! What a replay measured, as a table and as JSON.
+
+use crate::size;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use weir::trace::Source;
+
+/// Numbers of driver calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Calls {
+    pub(crate) create: u64,
+    pub(crate) destroy: u64,
+    pub(crate) map: u64,
+    pub(crate) unmap: u64,
+    /// Markers and events laid.
+    pub(crate) mark: u64,
+    pub(crate) query: u64,
+    pub(crate) wait: u64,
+    pub(crate) synchronise: u64,
+}
+
+impl Calls {
+    /// All of them.
+    pub(crate) fn total(&self) -> u64 {
+        let memory = self.create + self.destroy + self.map + self.unmap;
+        memory + self.mark + self.query + self.wait + self.synchronise
+    }
+}
+
+/// Everything that is counted from the last mark on.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Measured {
+    pub(crate) events: u64,
+    pub(crate) seconds: f64,
+    pub(crate) calls: u64,
+    pub(crate) waits: u64,
+}
+
+impl Measured {
+    fn per_thousand(&self, count: u64) -> f64 {
+        if self.events == 0 { 0.0 } else { count as f64 * 1_000.0 / self.events as f64 }
+    }
+}
+
+/// The outcome of a replay. Counts and peaks cover the whole log; driver calls also what was done after it, to free what
+/// was left and to destroy everything.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Summary {
+    pub(crate) driver: &'static str,
+    pub(crate) policy: String,
+    /// Rows of the log, and what was added to them.
+    pub(crate) events: u64,
+    /// Allocations that were made.
+    pub(crate) mallocs: u64,
+    pub(crate) frees: u64,
+    /// Allocations that were refused.
+    pub(crate) refused: u64,
+    /// Blocks that the log left live.
+    pub(crate) freed_at_end: u64,
+    /// Allocations without kernels, because the log does not order their free behind them.
+    pub(crate) untouched: u64,
+    pub(crate) peak_used: u64,
+    pub(crate) peak_requested: u64,
+    pub(crate) peak_reserved: u64,
+    pub(crate) granule: u64,
+    pub(crate) waits_inserted: u64,
+    pub(crate) bytes_checked: u64,
+    /// By [`Source`], in its order.
+    pub(crate) reuse: [u64; Source::ALL.len()],
+    pub(crate) calls: Calls,
+    pub(crate) lost_records: u64,
+    pub(crate) measured: Measured,
+}
+
+impl Summary {
+    /// One object on one line. Fields are added, never renamed.
+    pub(crate) fn json(&self) -> Value {
+        let reuse = Source::ALL.iter().zip(self.reuse);
+        let reuse: serde_json::Map<_, _> =
+            reuse.map(|(source, count)| (source.name().to_owned(), json!(count))).collect();
+        let Calls { create, destroy, map, unmap, mark, query, wait, synchronise } = self.calls;
+        let measured = &self.measured;
+        json!({
+            "driver": self.driver,
+            "policy": self.policy,
+            "events": self.events,
+            "mallocs": self.mallocs,
+            "frees": self.frees,
+            "refused": self.refused,
+            "freed_at_end": self.freed_at_end,
+            "untouched": self.untouched,
+            "peak_used_bytes": self.peak_used,
+            "peak_requested_bytes": self.peak_requested,
+            "peak_reserved_bytes": self.peak_reserved,
+            "granule_bytes": self.granule,
+            "waits_inserted": self.waits_inserted,
+            "bytes_checked": self.bytes_checked,
+            "lost_records": self.lost_records,
+            "reuse": reuse,
+            "driver_calls": {
+                "create": create, "destroy": destroy, "map": map, "unmap": unmap,
+                "mark": mark, "query": query, "wait": wait, "synchronise": synchronise,
+            },
+            "measured_events": measured.events,
+            "seconds": measured.seconds,
+            "driver_calls_per_1000": measured.per_thousand(measured.calls),
+            "waits_inserted_per_1000": measured.per_thousand(measured.waits),
+        })
+    }
+
+    /// Reserved bytes for each used one, at the peaks.
+    pub(crate) fn ratio(&self) -> f64 {
+        if self.peak_used == 0 { 0.0 } else { self.peak_reserved as f64 / self.peak_used as f64 }
+    }
+
+    /// Lines for people: a name and a value each.
+    pub(crate) fn lines(&self) -> Vec<(String, String)> {
+        let calls = &self.calls;
+        let measured = &self.measured;
+        let mut lines = vec![
+            row("events", self.events),
+            row("mallocs / frees", format!("{} / {}", self.mallocs, self.frees)),
+            row("refused", self.refused),
+            row("peak used", bytes(self.peak_used)),
+            row("peak reserved", bytes(self.peak_reserved)),
+            row("reserved / used", format!("{:.3}", self.ratio())),
+        ];
+        for (source, count) in Source::ALL.iter().zip(self.reuse) {
+            lines.push(row(&format!("reuse: {}", source.name().replace('_', " ")), count));
+        }
+        lines.extend([
+            row("waits inserted", self.waits_inserted),
+            row("driver calls", calls.total()),
+            row("  create / destroy", format!("{} / {}", calls.create, calls.destroy)),
+            row("  map / unmap", format!("{} / {}", calls.map, calls.unmap)),
+            row("  mark / query / wait", format!("{} / {} / {}", calls.mark, calls.query, calls.wait)),
+            row("  synchronise", calls.synchronise),
+            row("driver calls per 1000", format!("{:.1}", measured.per_thousand(measured.calls))),
+            row("bytes checked", bytes(self.bytes_checked)),
+            row("time", format!("{:.2} s", measured.seconds)),
+        ]);
+        lines
+    }
+
+    /// What a reader should know beside the numbers.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.freed_at_end > 0 {
+            notes.push(format!("{} blocks were live at the end of the log and freed then", self.freed_at_end));
+        }
+        if self.untouched > 0 {
+            notes.push(format!(
+                "{} blocks were freed on a stream that the log does not order behind their allocation; no kernel touched them",
+                self.untouched
+            ));
+        }
+        if self.lost_records > 0 {
+            notes.push(format!("{} records of the log were lost", self.lost_records));
+        }
+        notes
+    }
+}
+
+fn row(name: &str, value: impl ToString) -> (String, String) {
+    (name.to_owned(), value.to_string())
+}
+
+/// `681.2 MiB (714256192)`.
+fn bytes(count: u64) -> String {
+    format!("{} ({count})", size::shown(count))
+}
+
+/// Rows of one name and one or more values under a heading, aligned.
+pub(crate) fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
+    let first = heading.iter().map(|cell| (*cell).to_owned()).collect();
+    let all: Vec<&Vec<String>> = std::iter::once(&first).chain(rows).collect();
+    let columns = all.iter().map(|row| row.len()).max().unwrap_or(0);
+    let width = |column: usize| {
+        let cells = all.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for row in all {
+        let cells = row.iter().zip(&widths).enumerate();
+        let line: Vec<String> = cells
+            .map(|(column, (cell, width))| match column {
+                0 => format!("{cell:<width$}"),
+                _ => format!("{cell:>width$}"),
+            })
+            .collect();
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{}", line.join("   ").trim_end());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_has_the_keys_that_scripts_rely_on() {
+        let summary = Summary { reuse: [1, 2, 3, 4, 5, 6], ..Summary::default() };
+        let value = summary.json();
+        for key in [
+            "events",
+            "mallocs",
+            "frees",
+            "refused",
+            "peak_used_bytes",
+            "peak_requested_bytes",
+            "peak_reserved_bytes",
+            "granule_bytes",
+            "waits_inserted",
+            "bytes_checked",
+        ] {
+            assert!(value[key].is_u64(), "{key}");
+        }
+        for (place, key) in ["same_stream", "settled", "event", "opportunistic", "internal", "grow"].iter().enumerate()
+        {
+            assert_eq!(value["reuse"][key], place + 1, "{key}");
+        }
+        for key in ["create", "destroy", "map", "unmap", "mark", "query", "wait"] {
+            assert!(value["driver_calls"][key].is_u64(), "{key}");
+        }
+        assert!(!value.to_string().contains('\n'));
+    }
+
+    #[test]
+    fn tables_are_aligned() {
+        let rows = [vec!["a".into(), "10".into()], vec!["long".into(), "7".into()]];
+        assert_eq!(table(&["", "x"], &rows), "        x\na      10\nlong    7\n");
+    }
+}
