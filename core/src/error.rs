@@ -112,6 +112,11 @@ pub struct OutOfMemory {
     pub limit: Bytes,
     /// The largest free block that the stream may use.
     pub largest_usable: Bytes,
+    /// Bytes of whole free granules whose work is not known to be complete: once it is, they can be moved to where they
+    /// are needed. Synchronising the device makes them so.
+    pub unsettled: Bytes,
+    /// What the driver said, where the device was full before the limit was reached.
+    pub device_full: Option<DriverError>,
     /// Freed bytes that the stream may not use yet, on all streams.
     pub pending: Bytes,
     /// The four streams with most of them, most first. [`pending`](crate::Runtime::pending) lists all.
@@ -268,12 +273,22 @@ pub enum PoolError {
         /// The limit that was asked for.
         limit: Bytes,
     },
-    /// The driver's granularity or alignment is not a power of two, or alignment does not divide granularity.
+    /// The driver's granularity or alignment is not a power of two, alignment does not divide granularity, or the total
+    /// is less than a granule or more than half of all addresses.
     BadProperties {
         /// Granularity as the driver states it.
         granularity: Bytes,
         /// Alignment as the driver states it.
         alignment: Bytes,
+        /// Total as the driver states it.
+        total: Bytes,
+    },
+    /// The driver reserved a range that is not aligned to the granularity, wraps, or meets another pool's.
+    BadRange {
+        /// Where it begins.
+        base: DevicePtr,
+        /// Its size.
+        bytes: Bytes,
     },
     /// Live blocks were left.
     LiveBlocks {

@@ -74,7 +74,8 @@ impl Display for PendingOn {
 
 impl Display for OutOfMemory {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let Self { requested, used, reserved, limit, largest_usable, pending, pending_on } = self;
+        let Self { requested, used, reserved, limit, largest_usable, unsettled, device_full, pending, pending_on } =
+            self;
         write!(
             f,
             "out of memory: {requested} requested, {used} used and {reserved} reserved of a limit of {limit}, \
@@ -85,6 +86,15 @@ impl Display for OutOfMemory {
         }
         if pending.0 > 0 {
             f.write_str("; synchronise those streams, or record an event there and wait for it")?;
+        }
+        if unsettled.0 > 0 {
+            write!(
+                f,
+                "; {unsettled} in whole granules can be moved once their work is known to be complete: synchronise"
+            )?;
+        }
+        if let Some(error) = device_full {
+            write!(f, "; the device is full before the limit: {error}")?;
         }
         Ok(())
     }
@@ -183,10 +193,15 @@ impl Display for PoolError {
                 write!(f, "a limit of {limit} does not fit the device, which has {total}")
             }
             Self::Overflow { limit } => write!(f, "a limit of {limit} cannot be rounded up within 64 bits"),
-            Self::BadProperties { granularity, alignment } => write!(
+            Self::BadProperties { granularity, alignment, total } => write!(
                 f,
-                "the driver states a granularity of {granularity} and an alignment of {alignment}: \
-                 both must be powers of two, the alignment at most the granularity"
+                "the driver states a granularity of {granularity}, an alignment of {alignment} and a total of {total}: \
+                 the first two must be powers of two, the alignment at most the granularity, and the total at least it"
+            ),
+            Self::BadRange { base, bytes } => write!(
+                f,
+                "the driver reserved {bytes} at {base}, which is not aligned to its granularity, wraps, or meets \
+                 another pool's range"
             ),
             Self::LiveBlocks { count, bytes } => {
                 write!(f, "{count} blocks of {bytes} are live: free them, or ask for destruction with live blocks")

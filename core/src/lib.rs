@@ -23,6 +23,10 @@ mod granule;
 pub mod id;
 mod name;
 mod order;
+#[cfg(feature = "plant")]
+pub mod plant;
+#[cfg(not(feature = "plant"))]
+mod plant;
 pub mod policy;
 mod pool;
 mod release;

@@ -19,8 +19,12 @@ pub(crate) enum Standing {
     Coming,
     /// A pool.
     Live,
+    /// Being destroyed: calls in flight that name it come to their end.
+    Closing,
     /// A destroyed pool whose memory could not all be given back yet.
     Dying,
+    /// A destroyed pool without memory, whose address range is being given back.
+    Leaving,
 }
 
 /// One pool.
@@ -59,6 +63,8 @@ pub struct PoolSlot {
     pub(crate) pins: u32,
     /// Runs of granules that calls in flight are mapping or unmapping.
     pub(crate) transits: u32,
+    /// Blocks that could not be unmapped.
+    pub(crate) set_aside: u32,
 }
 
 impl Empty for PoolSlot {
@@ -91,6 +97,7 @@ impl Empty for PoolSlot {
         by_source: [0; Source::ALL.len()],
         pins: 0,
         transits: 0,
+        set_aside: 0,
     };
 }
 

@@ -17,8 +17,8 @@ pub(crate) struct Releasable {
 pub(crate) fn surplus(facts: &Facts<'_>, pool: usize, keep: u64) -> u64 {
     let pool = facts.pool(pool);
     let floor = keep.max(pool.used);
-    // Whole granules only, and never below the target.
-    pool.granule_down(pool.reserved.saturating_sub(floor))
+    // Granules go while more is reserved than wanted, so the last one may go below.
+    pool.granule_up(pool.reserved.saturating_sub(floor))
 }
 
 /// The next whole granules to take, at most `bytes`: from the smallest block that has any. `spared`: a block that is

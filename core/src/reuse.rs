@@ -5,6 +5,7 @@ use crate::block::{Block, Class, State};
 use crate::facts::Facts;
 use crate::free_index::Kind;
 use crate::order::{CoveredBy, Level, Mark, Reach};
+use crate::plant::{self, Plant};
 use crate::policy::Reuse;
 use crate::trace::Source;
 
@@ -61,6 +62,15 @@ pub(crate) struct Dependency {
     pub(crate) on: Mark,
 }
 
+/// What an inserted wait leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Towards {
+    /// One more wait.
+    Wait(Dependency),
+    /// This can be taken: all it waits for is known to be complete.
+    Ready(Choice),
+}
+
 impl Ask {
     /// A question about a pool as a stream sees it.
     pub(crate) fn about(pool: usize, stream: usize) -> Self {
@@ -72,16 +82,25 @@ impl Ask {
     fn reach(&self, facts: &Facts<'_>, block: &Block) -> Option<Reach> {
         let pool = facts.pool(self.pool);
         match facts.order.reach(self.stream, &block.points, pool.level()) {
-            Reach::Not | Reach::Event if self.imagine_waits => self.could_wait(facts, block).then_some(Reach::Event),
+            Reach::Not | Reach::Event | Reach::Implied if self.imagine_waits => {
+                self.could_wait(facts, block).then_some(Reach::Event)
+            }
             Reach::Not => None,
-            Reach::Event if !(self.waited || pool.reuse.contains(Reuse::EVENT)) => None,
+            Reach::Event | Reach::Implied
+                if !(self.waited || pool.reuse.contains(Reuse::EVENT) || plant::on(Plant::SwitchIgnored)) =>
+            {
+                None
+            }
             reach => Some(reach),
         }
     }
 
-    /// Whether waits for markers that are laid already would do.
+    /// Whether waits for markers that are laid already would do, where any are needed.
     fn could_wait(&self, facts: &Facts<'_>, block: &Block) -> bool {
-        let covered = |mark| matches!(facts.order.covered_by(mark), CoveredBy::Marker { .. });
+        let covered = |mark| {
+            let marked = matches!(facts.order.covered_by(mark), CoveredBy::Marker { .. });
+            marked || facts.order.settled(mark, Level::Known)
+        };
         self.unreached(facts, block).all(covered)
     }
 
@@ -91,8 +110,8 @@ impl Ask {
             Reach::Own => Source::SameStream,
             Reach::Settled if self.asked => Source::Opportunistic,
             Reach::Settled => Source::Settled,
-            Reach::Event | Reach::Not if self.waited => Source::Internal,
-            Reach::Event | Reach::Not => Source::Event,
+            Reach::Implied | Reach::Event | Reach::Not if self.waited => Source::Internal,
+            Reach::Implied | Reach::Event | Reach::Not => Source::Event,
         }
     }
 
@@ -142,6 +161,9 @@ impl Ask {
 
     /// The shortest of a bounded number of runs of adjacent usable blocks that are together large enough.
     fn choose_run(&self, facts: &Facts<'_>) -> Option<Choice> {
+        if plant::on(Plant::NoRuns) {
+            return None;
+        }
         let mut best: Option<(u64, Choice)> = None;
         let mut looked = 0;
         let mut covered_to = 0;
@@ -197,13 +219,19 @@ impl Ask {
 
     /// The points of a block that keep the stream from it.
     pub(crate) fn unreached<'f>(&'f self, facts: &'f Facts<'_>, block: &'f Block) -> impl Iterator<Item = Mark> + 'f {
-        let level = facts.pool(self.pool).level();
-        let events = self.waited || facts.pool(self.pool).reuse.contains(Reuse::EVENT);
-        facts.order.all_marks(&block.points).filter(move |&mark| match facts.order.reached(self.stream, mark, level) {
+        facts.order.all_marks(&block.points).filter(move |&mark| self.is_unreached(facts, block, mark))
+    }
+
+    /// Whether one point of a block keeps the stream from it.
+    pub(crate) fn is_unreached(&self, facts: &Facts<'_>, block: &Block, mark: Mark) -> bool {
+        let pool = facts.pool(self.pool);
+        let events = self.waited || pool.reuse.contains(Reuse::EVENT);
+        match facts.order.reached(self.stream, mark, pool.level()) {
             Reach::Not => true,
             Reach::Event => !events,
+            Reach::Implied => !(events || block.points.marks().any(|mark| mark.stream == self.stream)),
             Reach::Own | Reach::Settled => false,
-        })
+        }
     }
 
     /// The next question to the driver, no stream being asked twice by call number `call`: about the stream of the block
@@ -226,7 +254,8 @@ impl Ask {
     }
 
     /// The next question whose answer might let granules be moved: about the block freed first among those whose past is
-    /// not known to be complete, the asking stream's own among them. Only by markers that are laid already.
+    /// not known to be complete, the asking stream's own among them. Only by markers that are laid
+    /// already, and about the asking stream as a whole.
     pub(crate) fn settling_question(&self, facts: &Facts<'_>, call: u64) -> Option<Question> {
         let mut best: Option<(u64, Question)> = None;
         for class in [Class::Large, Class::Small] {
@@ -240,37 +269,68 @@ impl Ask {
                     !facts.order.settled(mark, Level::Known) && facts.order.stream(mark.stream).asked < call
                 });
                 let question = open.map(|mark| Question { stream: mark.stream, about: facts.order.covered_by(mark) });
-                let useful = question.filter(|q| matches!(q.about, CoveredBy::Marker { .. }));
+                let useful = question.filter(|q| match q.about {
+                    CoveredBy::Marker { .. } => true,
+                    CoveredBy::Stream { .. } => q.stream == self.stream,
+                    CoveredBy::Nothing => false,
+                });
                 best = useful.map(|question| (block.freed, question)).or(best);
             }
         }
         best.map(|(_, question)| question)
     }
 
-    /// The next wait to insert, towards a block that is large enough: the one that needs the fewest waits, the smallest of
-    /// those; else towards a run of blocks that would be. Only for markers that are laid already: one laid now would stand
-    /// behind the other stream's whole queue.
-    pub(crate) fn dependency(&self, facts: &Facts<'_>) -> Option<Dependency> {
-        let entries = facts.index.entries(&facts.blocks, self.home(), self.size);
-        let waiting = entries.filter(|(_, block)| self.could_wait(facts, block));
-        let ranked = waiting.map(|(slot, b)| ((self.unreached(facts, b).count(), b.size, b.at), slot));
-        if let Some((_, slot)) = ranked.min() {
-            return self.first_wait(facts, facts.blocks.get(slot));
+    /// What to wait for next, towards the block that needs the fewest waits, the smallest of those; else towards whole
+    /// granules of the other class; else towards a run of blocks. Only for markers that are laid already: one laid now would
+    /// stand behind the other stream's whole queue. What weir knows to be complete counts as a wait that needs no call, so
+    /// that the choice does not depend on timing.
+    pub(crate) fn towards(&self, facts: &Facts<'_>) -> Option<Towards> {
+        if let Some(slot) = self.fewest_waits(facts, self.class, self.size, |_| true) {
+            return self.towards_blocks(facts, Taken::Front(slot), core::iter::once(facts.blocks.get(slot)));
+        }
+        let bytes = facts.pool(self.pool).granule_up(self.size);
+        let whole = |b: &Block| facts.granules_inside(b).filter(|(from, to)| to.wrapping_sub(*from) >= bytes);
+        if let Some(slot) = self.fewest_waits(facts, self.other_class(), bytes, |b| whole(b).is_some()) {
+            let block = facts.blocks.get(slot);
+            let (from, _) = whole(block)?;
+            let taken = Taken::Granules { block: slot, from, to: from.wrapping_add(bytes) };
+            return self.towards_blocks(facts, taken, core::iter::once(block));
         }
         let imagined = Self { imagine_waits: true, ..*self };
-        let Taken::Run(first) = imagined.choose_run(facts)?.taken else {
-            return None;
-        };
-        let run = facts.blocks.walk(Link::to(first)).take_while(|(_, b)| imagined.joins(facts, b));
-        run.map(|(_, block)| block).find_map(|block| self.first_wait(facts, block))
+        let run = imagined.choose_run(facts)?.taken;
+        let Taken::Run(first) = run else { return None };
+        let mut missing = self.size;
+        let blocks = facts.blocks.walk(Link::to(first)).map(|(_, block)| block).take_while(|block| {
+            let wanted = missing > 0 && imagined.joins(facts, block);
+            missing = missing.saturating_sub(block.size);
+            wanted
+        });
+        self.towards_blocks(facts, run, blocks)
     }
 
-    fn first_wait(&self, facts: &Facts<'_>, block: &Block) -> Option<Dependency> {
-        let on = self.unreached(facts, block).next()?;
-        match facts.order.covered_by(on) {
-            CoveredBy::Marker { slot, .. } => Some(Dependency { marker: slot, on }),
-            CoveredBy::Stream { .. } | CoveredBy::Nothing => None,
+    /// The block of a class that needs the fewest waits, then the smallest.
+    fn fewest_waits(&self, facts: &Facts<'_>, class: Class, size: u64, fits: impl Fn(&Block) -> bool) -> Option<usize> {
+        let entries = facts.index.entries(&facts.blocks, (self.pool, Kind::Free(class)), size);
+        let waiting = entries.filter(|(_, block)| fits(block) && self.could_wait(facts, block));
+        let ranked = waiting.map(|(slot, b)| ((self.unreached(facts, b).count(), b.size, b.at), slot));
+        ranked.min().map(|(_, slot)| slot)
+    }
+
+    /// The first wait that the blocks need, or the blocks themselves where none is left.
+    fn towards_blocks<'f>(
+        &self,
+        facts: &Facts<'_>,
+        taken: Taken,
+        blocks: impl Iterator<Item = &'f Block>,
+    ) -> Option<Towards> {
+        for block in blocks {
+            let open = self.unreached(facts, block).find(|&mark| !facts.order.settled(mark, Level::Known));
+            if let Some(on) = open {
+                let CoveredBy::Marker { slot, .. } = facts.order.covered_by(on) else { return None };
+                return Some(Towards::Wait(Dependency { marker: slot, on }));
+            }
         }
+        Some(Towards::Ready(Choice { taken, reach: Reach::Event }))
     }
 }
 
@@ -357,5 +417,5 @@ impl Edge {
 
 /// Whether a block's whole past is complete, as far as weir knows: then its granules may be moved or released.
 pub(crate) fn is_settled(facts: &Facts<'_>, block: &Block) -> bool {
-    facts.order.all_settled(&block.points, Level::Known)
+    plant::on(Plant::ReleasePending) || facts.order.all_settled(&block.points, Level::Known)
 }

@@ -5,9 +5,11 @@
 mod pool_support;
 
 use pool_support::{Bench, DEVICE, MIB};
+use weir::driver::Capabilities;
 use weir::error::{MallocError, OrderError};
 use weir::id::{EventId, PoolId, StreamId};
 use weir::policy::{Attribute, Destroy, PoolConfig, Preference, Reuse, StreamKind, UseUntil};
+use weir::sim::DeviceConfig;
 use weir::units::{Bytes, DevicePtr};
 
 /// splitmix64.
@@ -50,8 +52,10 @@ struct Program {
 const SIZES: [u64; 8] = [1, 512, 5000, 300_000, MIB, 2 * MIB, 3 * MIB + 512, 9 * MIB];
 
 impl Program {
-    fn new(seed: u64, faults: bool) -> Self {
-        let bench = Bench::new(seed);
+    fn new(seed: u64, faults: bool, capabilities: Capabilities) -> Self {
+        let mut device = DeviceConfig::new(Bytes::mib(1024));
+        device.properties.capabilities = capabilities;
+        let bench = Bench::on(seed, &[device]);
         let mut program = Self {
             bench,
             random: Random(seed),
@@ -244,8 +248,10 @@ impl Program {
     }
 }
 
-fn run(seed: u64, steps: usize, faults: bool) {
-    let mut program = Program::new(seed, faults);
+const USUAL: Capabilities = Capabilities::SPARSE_ADDRESSES;
+
+fn run(seed: u64, steps: usize, faults: bool, capabilities: Capabilities) {
+    let mut program = Program::new(seed, faults, capabilities);
     for step in 0..steps {
         program.step();
         let (verified, violation) = (program.bench.rt.verify(), program.bench.sim().violation());
@@ -262,13 +268,20 @@ fn seeds(usual: u64) -> std::ops::Range<u64> {
 #[test]
 fn random_programs_never_share_memory_unordered() {
     for seed in seeds(60) {
-        run(seed, 1500, false);
+        run(seed, 1500, false, USUAL);
     }
 }
 
 #[test]
 fn driver_failures_leave_nothing_behind() {
     for seed in seeds(60) {
-        run(seed, 1500, true);
+        run(seed, 1500, true, USUAL);
+    }
+}
+
+#[test]
+fn memory_that_is_mapped_in_stream_order_is_not_used_before() {
+    for seed in seeds(60) {
+        run(seed, 1500, seed % 2 == 1, USUAL | Capabilities::MAP_IN_STREAM_ORDER);
     }
 }

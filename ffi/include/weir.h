@@ -9,8 +9,8 @@
  *
  *  - Functions return WEIR_OK (0) or another number of `enum weir_status`. `weir_last_error` then has the whole story,
  *    with the numbers. After an error the state is what it was, and outputs are not written.
- *  - Handles are numbers in a struct, never addresses. A handle that was never given out, whose object is gone, or that
- *    belongs to another runtime is refused; it is never mistaken for another object.
+ *  - Handles are numbers in a struct, never addresses. A handle that was never given out, whose object is gone, that is
+ *    of another kind, or that belongs to another runtime is refused; it is never mistaken for another object.
  *  - Pointers that must not be null are checked. A null output that may be left out says so.
  *  - All functions may be called from several threads at once. A callback may call them too, unless it says otherwise.
  *    No C++ exception may leave a callback.
@@ -76,7 +76,7 @@ enum weir_status {
     WEIR_NOT_HOST = 19,
     /** The operating system refused a file, a thread or memory. */
     WEIR_SYSTEM = 20,
-    /** The lock is taken (`try` functions only). */
+    /** The lock is taken (`try` functions), or a runtime is to be destroyed from within: see weir_destroy. */
     WEIR_BUSY = 21,
     /** The bookkeeping contradicted itself; the runtime refuses further calls. A defect of weir. */
     WEIR_CORRUPT = 22,
@@ -92,16 +92,22 @@ typedef struct weir_runtime {
 /** A pool of device memory. */
 typedef struct weir_pool {
     uint64_t id;
+    /** The runtime that it belongs to. */
+    uint64_t runtime;
 } weir_pool;
 
 /** A stream of work on a device. */
 typedef struct weir_stream {
     uint64_t id;
+    /** The runtime that it belongs to. */
+    uint64_t runtime;
 } weir_stream;
 
 /** An event that is recorded on streams. */
 typedef struct weir_event {
     uint64_t id;
+    /** The runtime that it belongs to. */
+    uint64_t runtime;
 } weir_event;
 
 /** An address of a device; 0 is none. On the host driver it is an address of this process. */
@@ -166,8 +172,9 @@ struct weir_host_config {
     uint32_t size;
     /** Number of devices. */
     uint32_t devices;
-    /** Physical memory of each. 0: the environment variable WEIR_HOST_BYTES (a number, K, M or G behind it), or 64 GiB
-     * where it is not set. Only what is written takes memory of the machine. */
+    /** Physical memory of each. 0: what the environment variable WEIR_HOST_BYTES says (a number of bytes, or one with
+     * KiB, MiB, GiB, TiB (or K, M, G, T; units of 1024) or kB, MB, GB, TB (units of 1000) behind it, in upper or lower
+     * case), or 64 GiB where it is not set. Only what is written takes memory of the machine. */
     uint64_t total;
     /** Size of a granule: a power of two and a multiple of the page size. */
     uint64_t granularity;
@@ -188,13 +195,19 @@ int weir_create_with_driver(const struct weir_config *config, const struct weir_
                             weir_runtime *runtime);
 
 /**
- * Waits for the devices' work, gives all memory back, ends the host streams and writes the rest of the log. The runtime
- * and all its handles are gone afterwards, also where the answer says that something of this failed
- * (WEIR_BAD_HANDLE alone means that nothing was done).
+ * Waits for the calls about the runtime that other threads are in (later ones answer WEIR_BAD_HANDLE) and for the
+ * devices' work, gives all memory back, ends the host streams and writes the rest of the log. When it returns, no
+ * function of the program's (driver, log) is called any more. The runtime and all its handles are gone then, also where
+ * the answer says that something of this failed, or WEIR_SYSTEM that the log is not whole. Nothing was done only after
+ * WEIR_BAD_HANDLE, and after WEIR_BUSY: it was called from where it would wait for itself, a kernel of the runtime's or a
+ * function that a call about the runtime is in, such as the driver's.
  */
 int weir_destroy(weir_runtime runtime);
 
-/** Ends the current page of the log and writes everything. */
+/**
+ * Ends the current page of the log and writes everything. WEIR_SYSTEM where records were lost since the runtime was
+ * made; the text says how many and why.
+ */
 int weir_log_flush(weir_runtime runtime);
 
 /** Checks the whole bookkeeping. WEIR_CORRUPT: the text names what is wrong. Takes time linear in the blocks. */
@@ -366,7 +379,7 @@ struct weir_pool_stats {
 /** Reads a pool's statistics. */
 int weir_pool_get_stats(weir_runtime runtime, weir_pool pool, struct weir_pool_stats *stats);
 
-/** Gets, for one stream, how many freed bytes its work holds, and the position that they wait for. */
+/** Gets, for one stream, how many freed bytes its work holds, and the position that they wait for. May call anything. */
 typedef void (*weir_pending_fn)(void *user, weir_stream stream, uint64_t until, uint64_t bytes);
 
 /** Names every stream that holds freed bytes which `stream` may not use yet. */
@@ -396,7 +409,10 @@ int weir_stream_create(weir_runtime runtime, uint32_t device, uint32_t kind, wei
 int weir_stream_register(weir_runtime runtime, uint32_t device, uint32_t kind, uint64_t native, uint64_t context,
                          weir_stream *stream);
 
-/** Finishes what is queued on a host stream and ends it, or forgets a registered one. */
+/**
+ * Finishes what is queued on a host stream and ends it, or forgets a registered one. Meanwhile nothing more can be
+ * queued on it, and its work still counts as the device's.
+ */
 int weir_stream_destroy(weir_runtime runtime, weir_stream stream);
 
 /** Waits on the host for everything queued on the stream. Memory above the pools' thresholds is given back then. */
@@ -428,7 +444,7 @@ int weir_event_synchronize(weir_runtime runtime, weir_event event);
 /** Allocates in the order of the stream: what is queued on it from now on may use the memory. */
 int weir_malloc_async(weir_runtime runtime, weir_pool pool, uint64_t bytes, weir_stream stream, weir_ptr *ptr);
 
-/** The same, under a label, which the log shows. */
+/** The same, under a label, which the log shows: a number that weir_label gave out, or 0 for none. */
 int weir_malloc_labelled(weir_runtime runtime, weir_pool pool, uint64_t bytes, weir_stream stream, uint32_t label,
                          weir_ptr *ptr);
 
@@ -488,7 +504,7 @@ struct weir_kernel;
 
 /**
  * A kernel: runs on the stream's thread when everything queued before it is done. It may allocate, free and queue, but
- * not synchronise, and not destroy its stream or runtime: it would wait for itself.
+ * not synchronise, and not destroy its stream: it would wait for itself. weir_destroy of its runtime is refused.
  */
 typedef void (*weir_kernel_fn)(struct weir_kernel *kernel, void *user);
 

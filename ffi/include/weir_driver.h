@@ -56,7 +56,7 @@ struct weir_driver_properties {
     uint64_t granularity;
     /** Alignment and rounding of blocks; a power of two that divides the granularity. */
     uint64_t alignment;
-    /** Physical memory in all. */
+    /** Physical memory in all: at least one granule. */
     uint64_t total;
     /** Bits of `enum weir_driver_capability`. */
     uint32_t capabilities;
@@ -101,7 +101,8 @@ struct weir_driver_ops {
 
     /**
      * Reserves `bytes` of device addresses without memory behind them. `bytes` is a multiple of the granularity, and
-     * `*base` must be aligned to it and not 0.
+     * `*base` must be aligned to it and not 0. The range may not go beyond the last address, nor overlap one that is
+     * still reserved.
      */
     int (*reserve)(void *ctx, uint32_t device, uint64_t bytes, uint64_t *base, int *code);
 
@@ -130,7 +131,7 @@ struct weir_driver_ops {
      */
     int (*lay)(void *ctx, uint32_t slot, uint64_t stream, int *code);
 
-    /** Asks, without waiting. `*complete`: 1 where all of it is complete, 0 where some of it is not. */
+    /** Asks, without waiting. `*complete`: 1 where all of it is complete, 0 where some of it is not; no other number. */
     int (*query)(void *ctx, const struct weir_driver_target *what, int *complete, int *code);
 
     /** Makes whatever is queued on the stream from now on wait, on the device, for the latest lay of the slot. */

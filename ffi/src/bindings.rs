@@ -32,7 +32,7 @@ pub struct weir_driver_properties {
     pub granularity: u64,
     /// Alignment and rounding of blocks; a power of two that divides the granularity.
     pub alignment: u64,
-    /// Physical memory in all.
+    /// Physical memory in all: at least one granule.
     pub total: u64,
     /// Bits of `enum weir_driver_capability`.
     pub capabilities: u32,
@@ -125,7 +125,8 @@ pub struct weir_driver_ops {
         ) -> ::core::ffi::c_int,
     >,
     /** Reserves `bytes` of device addresses without memory behind them. `bytes` is a multiple of the granularity, and
- `*base` must be aligned to it and not 0.*/
+ `*base` must be aligned to it and not 0. The range may not go beyond the last address, nor overlap one that is
+ still reserved.*/
     pub reserve: ::core::option::Option<
         unsafe extern "C" fn(
             ctx: *mut ::core::ffi::c_void,
@@ -196,7 +197,7 @@ pub struct weir_driver_ops {
             code: *mut ::core::ffi::c_int,
         ) -> ::core::ffi::c_int,
     >,
-    /// Asks, without waiting. `*complete`: 1 where all of it is complete, 0 where some of it is not.
+    /// Asks, without waiting. `*complete`: 1 where all of it is complete, 0 where some of it is not; no other number.
     pub query: ::core::option::Option<
         unsafe extern "C" fn(
             ctx: *mut ::core::ffi::c_void,
@@ -325,7 +326,7 @@ pub mod weir_status {
     pub const WEIR_NOT_HOST: Type = 19;
     /// The operating system refused a file, a thread or memory.
     pub const WEIR_SYSTEM: Type = 20;
-    /// The lock is taken (`try` functions only).
+    /// The lock is taken (`try` functions), or a runtime is to be destroyed from within: see weir_destroy.
     pub const WEIR_BUSY: Type = 21;
     /// The bookkeeping contradicted itself; the runtime refuses further calls. A defect of weir.
     pub const WEIR_CORRUPT: Type = 22;
@@ -352,43 +353,58 @@ const _: () = {
 #[derive(Debug, Copy, Clone)]
 pub struct weir_pool {
     pub id: u64,
+    /// The runtime that it belongs to.
+    pub runtime: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of weir_pool"][::core::mem::size_of::<weir_pool>() - 8usize];
+    ["Size of weir_pool"][::core::mem::size_of::<weir_pool>() - 16usize];
     ["Alignment of weir_pool"][::core::mem::align_of::<weir_pool>() - 8usize];
     ["Offset of field: weir_pool::id"][::core::mem::offset_of!(weir_pool, id) - 0usize];
+    [
+        "Offset of field: weir_pool::runtime",
+    ][::core::mem::offset_of!(weir_pool, runtime) - 8usize];
 };
 /// A stream of work on a device.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct weir_stream {
     pub id: u64,
+    /// The runtime that it belongs to.
+    pub runtime: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of weir_stream"][::core::mem::size_of::<weir_stream>() - 8usize];
+    ["Size of weir_stream"][::core::mem::size_of::<weir_stream>() - 16usize];
     ["Alignment of weir_stream"][::core::mem::align_of::<weir_stream>() - 8usize];
     [
         "Offset of field: weir_stream::id",
     ][::core::mem::offset_of!(weir_stream, id) - 0usize];
+    [
+        "Offset of field: weir_stream::runtime",
+    ][::core::mem::offset_of!(weir_stream, runtime) - 8usize];
 };
 /// An event that is recorded on streams.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct weir_event {
     pub id: u64,
+    /// The runtime that it belongs to.
+    pub runtime: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of weir_event"][::core::mem::size_of::<weir_event>() - 8usize];
+    ["Size of weir_event"][::core::mem::size_of::<weir_event>() - 16usize];
     ["Alignment of weir_event"][::core::mem::align_of::<weir_event>() - 8usize];
     [
         "Offset of field: weir_event::id",
     ][::core::mem::offset_of!(weir_event, id) - 0usize];
+    [
+        "Offset of field: weir_event::runtime",
+    ][::core::mem::offset_of!(weir_event, runtime) - 8usize];
 };
 /// An address of a device; 0 is none. On the host driver it is an address of this process.
 pub type weir_ptr = u64;
@@ -498,8 +514,9 @@ pub struct weir_host_config {
     pub size: u32,
     /// Number of devices.
     pub devices: u32,
-    /** Physical memory of each. 0: the environment variable WEIR_HOST_BYTES (a number, K, M or G behind it), or 64 GiB
- where it is not set. Only what is written takes memory of the machine.*/
+    /** Physical memory of each. 0: what the environment variable WEIR_HOST_BYTES says (a number of bytes, or one with
+ KiB, MiB, GiB, TiB (or K, M, G, T; units of 1024) or kB, MB, GB, TB (units of 1000) behind it, in upper or lower
+ case), or 64 GiB where it is not set. Only what is written takes memory of the machine.*/
     pub total: u64,
     /// Size of a granule: a power of two and a multiple of the page size.
     pub granularity: u64,
@@ -555,13 +572,17 @@ unsafe extern "C" {
     ) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
-    /** Waits for the devices' work, gives all memory back, ends the host streams and writes the rest of the log. The runtime
- and all its handles are gone afterwards, also where the answer says that something of this failed
- (WEIR_BAD_HANDLE alone means that nothing was done).*/
+    /** Waits for the calls about the runtime that other threads are in (later ones answer WEIR_BAD_HANDLE) and for the
+ devices' work, gives all memory back, ends the host streams and writes the rest of the log. When it returns, no
+ function of the program's (driver, log) is called any more. The runtime and all its handles are gone then, also where
+ the answer says that something of this failed, or WEIR_SYSTEM that the log is not whole. Nothing was done only after
+ WEIR_BAD_HANDLE, and after WEIR_BUSY: it was called from where it would wait for itself, a kernel of the runtime's or a
+ function that a call about the runtime is in, such as the driver's.*/
     pub fn weir_destroy(runtime: weir_runtime) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
-    /// Ends the current page of the log and writes everything.
+    /** Ends the current page of the log and writes everything. WEIR_SYSTEM where records were lost since the runtime was
+ made; the text says how many and why.*/
     pub fn weir_log_flush(runtime: weir_runtime) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
@@ -912,7 +933,7 @@ unsafe extern "C" {
         stats: *mut weir_pool_stats,
     ) -> ::core::ffi::c_int;
 }
-/// Gets, for one stream, how many freed bytes its work holds, and the position that they wait for.
+/// Gets, for one stream, how many freed bytes its work holds, and the position that they wait for. May call anything.
 pub type weir_pending_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -965,7 +986,8 @@ unsafe extern "C" {
     ) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
-    /// Finishes what is queued on a host stream and ends it, or forgets a registered one.
+    /** Finishes what is queued on a host stream and ends it, or forgets a registered one. Meanwhile nothing more can be
+ queued on it, and its work still counts as the device's.*/
     pub fn weir_stream_destroy(
         runtime: weir_runtime,
         stream: weir_stream,
@@ -1041,7 +1063,7 @@ unsafe extern "C" {
     ) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
-    /// The same, under a label, which the log shows.
+    /// The same, under a label, which the log shows: a number that weir_label gave out, or 0 for none.
     pub fn weir_malloc_labelled(
         runtime: weir_runtime,
         pool: weir_pool,
@@ -1116,29 +1138,29 @@ pub struct weir_block {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of weir_block"][::core::mem::size_of::<weir_block>() - 48usize];
+    ["Size of weir_block"][::core::mem::size_of::<weir_block>() - 56usize];
     ["Alignment of weir_block"][::core::mem::align_of::<weir_block>() - 8usize];
     [
         "Offset of field: weir_block::pool",
     ][::core::mem::offset_of!(weir_block, pool) - 0usize];
     [
         "Offset of field: weir_block::start",
-    ][::core::mem::offset_of!(weir_block, start) - 8usize];
+    ][::core::mem::offset_of!(weir_block, start) - 16usize];
     [
         "Offset of field: weir_block::given",
-    ][::core::mem::offset_of!(weir_block, given) - 16usize];
+    ][::core::mem::offset_of!(weir_block, given) - 24usize];
     [
         "Offset of field: weir_block::asked",
-    ][::core::mem::offset_of!(weir_block, asked) - 24usize];
+    ][::core::mem::offset_of!(weir_block, asked) - 32usize];
     [
         "Offset of field: weir_block::allocation",
-    ][::core::mem::offset_of!(weir_block, allocation) - 32usize];
+    ][::core::mem::offset_of!(weir_block, allocation) - 40usize];
     [
         "Offset of field: weir_block::label",
-    ][::core::mem::offset_of!(weir_block, label) - 40usize];
+    ][::core::mem::offset_of!(weir_block, label) - 48usize];
     [
         "Offset of field: weir_block::reserved",
-    ][::core::mem::offset_of!(weir_block, reserved) - 44usize];
+    ][::core::mem::offset_of!(weir_block, reserved) - 52usize];
 };
 unsafe extern "C" {
     /// The live block that starts at an address. WEIR_BAD_POINTER: there is none.
@@ -1170,7 +1192,7 @@ pub struct weir_kernel {
     _unused: [u8; 0],
 }
 /** A kernel: runs on the stream's thread when everything queued before it is done. It may allocate, free and queue, but
- not synchronise, and not destroy its stream or runtime: it would wait for itself.*/
+ not synchronise, and not destroy its stream: it would wait for itself. weir_destroy of its runtime is refused.*/
 pub type weir_kernel_fn = ::core::option::Option<
     unsafe extern "C" fn(kernel: *mut weir_kernel, user: *mut ::core::ffi::c_void),
 >;

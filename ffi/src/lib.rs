@@ -15,11 +15,17 @@ pub mod arenas;
 #[allow(missing_docs, non_camel_case_types, clippy::all, reason = "generated from the C headers")]
 pub mod bindings;
 #[cfg(all(feature = "std", target_os = "linux"))]
+mod calls;
+#[cfg(all(feature = "std", target_os = "linux"))]
 pub mod capi;
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub mod host;
+#[cfg(all(feature = "std", target_os = "linux"))]
+mod limits;
 #[cfg(feature = "std")]
 pub mod lock;
+#[cfg(all(feature = "std", target_os = "linux"))]
+mod log_sink;
 #[cfg(all(feature = "std", target_os = "linux"))]
 mod owned;
 #[cfg(all(feature = "std", target_os = "linux"))]

@@ -9,6 +9,8 @@ use weir::Lock;
 pub struct Parking<T>(Mutex<T>);
 
 impl<T> Lock<T> for Parking<T> {
+    const SHARED: bool = true;
+
     fn new(value: T) -> Self {
         Self(Mutex::new(value))
     }

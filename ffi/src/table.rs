@@ -186,12 +186,7 @@ impl Driver for TableDriver {
             // SAFETY: a function of the table; both pointers are to locals that outlive the call.
             unsafe { (f.reserve)(ctx, device.0, bytes.0, &raw mut base, code) }
         })?;
-        // Address 0 would be a null pointer of the program.
-        if base == 0 {
-            Err(DriverError { call: DriverCall::Reserve, code: 0, kind: DriverErrorKind::Failed })
-        } else {
-            Ok(DevicePtr(base))
-        }
+        Ok(DevicePtr(base))
     }
 
     fn release(&self, device: DeviceId, base: DevicePtr, bytes: Bytes) -> Result<(), DriverError> {
@@ -251,7 +246,12 @@ impl Driver for TableDriver {
             // SAFETY: a function of the table; all pointers are to locals that outlive the call.
             unsafe { (f.query)(ctx, &raw const what, &raw mut complete, code) }
         })?;
-        Ok(if complete == 0 { Completion::Pending } else { Completion::Complete })
+        match complete {
+            0 => Ok(Completion::Pending),
+            1 => Ok(Completion::Complete),
+            // Better an error than memory that is given away too early.
+            code => Err(DriverError { call: DriverCall::Query, code, kind: DriverErrorKind::Failed }),
+        }
     }
 
     fn wait(&self, stream: NativeStream, marker: MarkerSlot) -> Result<(), DriverError> {

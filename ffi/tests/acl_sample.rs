@@ -92,6 +92,17 @@ fn a_bad_environment_is_named_with_what_is_expected() {
 }
 
 #[test]
+fn a_log_that_is_not_whole_is_reported_at_the_end() {
+    let program = sample(Language::C11, "libweir.so", "aclrt_sample_full");
+    let Output { status, stdout, stderr } = alone(&program).env("WEIR_LOG", "/dev/full").output().unwrap();
+    assert_eq!(status.code(), Some(1));
+    assert_eq!(String::from_utf8(stdout).unwrap(), SAYS);
+    let said = String::from_utf8(stderr).unwrap();
+    assert!(said.starts_with("weir: ") && said.contains("writing \"/dev/full\": No space left on device"), "{said}");
+    assert!(said.contains("aclFinalize(): error 100003:"), "{said}");
+}
+
+#[test]
 fn a_device_that_is_too_small_refuses_the_pool_with_both_numbers() {
     let program = sample(Language::C11, "libweir.a", "aclrt_sample_small");
     let said = refused(&program, "WEIR_HOST_BYTES", "13GiB");

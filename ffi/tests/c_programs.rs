@@ -48,6 +48,15 @@ fn the_interface_refuses_and_works_as_its_header_says() {
 }
 
 #[test]
+fn the_end_waits_for_calls_in_flight_and_tells_of_a_log_that_is_not_whole() {
+    let libraries = libraries("end");
+    let (test, toy) = (file("tests/c/end_test.c"), file("tests/c/toy_driver.c"));
+    let made = program(Language::C11, &[&test, &toy], &libraries, "libweir.a", "end_test");
+    let output = says(Command::new(made).arg(scratch("end_test.log")).env_remove("WEIR_HOST_BYTES"));
+    assert_eq!(output, "ok\n");
+}
+
+#[test]
 fn the_headers_compile_alone_in_both_languages() {
     for language in [Language::C11, Language::Cpp17] {
         for header in ["weir.h", "weir_driver.h"] {

@@ -1,64 +1,17 @@
 //! The host driver: memory that is really there, streams that really order.
 #![cfg(target_os = "linux")]
 
-use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, Mutex};
+mod host_support;
+
+use host_support::{DEVICE, GRANULE, Notes, driver, error, hold, mapped, note, stream, sync};
+use std::sync::Arc;
+use std::sync::mpsc;
 use std::time::Duration;
-use weir::driver::{
-    Completion, Driver, DriverCall, DriverError, DriverErrorKind, GranuleHandle, MarkerSlot, NativeStream, Target,
-};
+use weir::driver::{Completion, Driver, DriverCall, DriverErrorKind, GranuleHandle, MarkerSlot, Target};
 use weir::id::DeviceId;
 use weir::policy::StreamKind;
 use weir::units::{Bytes, DevicePtr, MIB};
 use weir_ffi::host::{Fault, HostConfig, HostDriver, HostError, Injection, Read, Write, pattern};
-
-const DEVICE: DeviceId = DeviceId(0);
-const GRANULE: u64 = 2 * MIB;
-
-fn driver() -> HostDriver {
-    HostDriver::new(HostConfig::with_total(Bytes(64 * GRANULE))).unwrap()
-}
-
-fn stream(driver: &HostDriver) -> NativeStream {
-    driver.create_stream(DEVICE, StreamKind::NonBlocking).unwrap()
-}
-
-/// A range of `places` granules with memory in all of them.
-fn mapped(driver: &HostDriver, places: u64) -> (DevicePtr, Vec<GranuleHandle>) {
-    let base = driver.reserve(DEVICE, Bytes(places * GRANULE)).unwrap();
-    let granules = (0..places).map(|i| {
-        let granule = driver.create(DEVICE).unwrap();
-        driver.map(DEVICE, DevicePtr(base.0 + i * GRANULE), granule, None).unwrap();
-        granule
-    });
-    (base, granules.collect())
-}
-
-fn sync(driver: &HostDriver) -> Result<(), DriverError> {
-    driver.synchronise(Target::Device(DEVICE))
-}
-
-/// Queues a kernel that runs until the answer is dropped.
-fn hold(driver: &HostDriver, stream: NativeStream) -> Sender<()> {
-    let (open, gate) = mpsc::channel::<()>();
-    let wait = move |()| {
-        let _ = gate.recv();
-    };
-    driver.launch(stream, (), wait).unwrap();
-    open
-}
-
-/// Where kernels write down that they ran.
-type Notes = Arc<Mutex<Vec<u32>>>;
-
-fn note(driver: &HostDriver, stream: NativeStream, notes: &Notes, what: u32) {
-    let notes = Arc::clone(notes);
-    driver.launch(stream, (), move |()| notes.lock().unwrap().push(what)).unwrap();
-}
-
-fn error(call: DriverCall, code: i32, kind: DriverErrorKind) -> DriverError {
-    DriverError { call, code, kind }
-}
 
 #[test]
 fn properties_are_those_of_the_configuration() {
@@ -395,15 +348,19 @@ fn an_address_outside_every_range_is_a_fault() {
     let s1 = stream(&driver);
     let (base, _) = mapped(&driver, 2);
     let end = DevicePtr(base.0 + 2 * GRANULE);
-    for (ptr, bytes, first) in [(DevicePtr(64), 8, DevicePtr(64)), (base, 2 * GRANULE + 1, end)] {
-        driver.launch(s1, Read(ptr, Bytes(bytes)), |_| ()).unwrap();
+    let outside = Fault::NotReserved { stream: s1, ptr: DevicePtr(64) };
+    let long = |ptr, bytes| Fault::TooLong { stream: s1, ptr, bytes, end };
+    let (behind, most, last) = (Bytes(2 * GRANULE + 1), Bytes(u64::MAX), DevicePtr(end.0 - 1));
+    for (ptr, bytes, expected) in [
+        (DevicePtr(64), Bytes(8), outside),
+        (base, behind, long(base, behind)),
+        (base, most, long(base, most)),
+        (last, Bytes(2), long(last, Bytes(2))),
+    ] {
+        driver.launch(s1, Read(ptr, bytes), |_| ()).unwrap();
         assert!(sync(&driver).is_err());
-        let fault = driver.clear_fault(DEVICE).unwrap();
-        assert_eq!(fault, Some(Fault::NotReserved { stream: s1, ptr: first }));
+        assert_eq!(driver.clear_fault(DEVICE).unwrap(), Some(expected));
     }
-    driver.launch(s1, Read(base, Bytes(u64::MAX)), |_| ()).unwrap();
-    assert!(sync(&driver).is_err());
-    driver.clear_fault(DEVICE).unwrap();
     driver.launch(s1, Read(DevicePtr(0), Bytes(0)), |bytes| assert!(bytes.is_empty())).unwrap();
     sync(&driver).unwrap();
 }

@@ -131,6 +131,25 @@ fn targets_are_told_apart() {
     }
 }
 
+unsafe extern "C" fn odd_query(
+    _: *mut c_void,
+    _: *const weir_driver_target,
+    complete: *mut c_int,
+    _: *mut c_int,
+) -> c_int {
+    // SAFETY: the header says that it is never null.
+    unsafe { complete.write(-1) };
+    0
+}
+
+#[test]
+fn an_answer_that_is_none_is_a_failure_and_not_completion() {
+    let (_, ops) = open("odd");
+    let driver = driver(&weir_driver_ops { query: Some(odd_query), ..ops });
+    let failed = DriverError { call: DriverCall::Query, code: -1, kind: DriverErrorKind::Failed };
+    assert_eq!(driver.query(Target::Device(DEVICE)), Err(failed));
+}
+
 #[test]
 fn memory_behind_the_table_is_real() {
     let (_, ops) = open("memory");

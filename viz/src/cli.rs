@@ -15,7 +15,7 @@ usage: weir-viz FILE [--screenshot OUT.png|OUT.svg] [options]
 
 FILE is an event log of weir, binary or text. Without --screenshot a window opens.
 
-  --screenshot OUT   write the picture to OUT instead (PNG, or SVG by the name); needs no display
+  --screenshot OUT   write the picture to OUT instead (PNG or SVG, by its ending); needs no display
   --size WxH         size of the picture or window in points (default 1600x1000)
   --scale N          pixels to a point, PNG only (default 1)
   --axis WHAT        what runs along x: record (default) or time
@@ -83,7 +83,7 @@ pub struct UsageError(pub String);
 
 impl fmt::Display for UsageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}\n\n{USAGE}", self.0)
+        write!(f, "{}; `--help` lists what can be given", self.0)
     }
 }
 
@@ -99,7 +99,7 @@ impl Command {
     /// Reads the arguments, without the program's name.
     ///
     /// # Errors
-    /// Says which argument is wrong, and how the command is used.
+    /// Says which argument is wrong.
     pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, UsageError> {
         use lexopt::prelude::*;
         let (mut file, mut screenshot) = (None, None);
@@ -108,7 +108,7 @@ impl Command {
         while let Some(arg) = parser.next()? {
             match arg {
                 Short('h') | Long("help") => return Ok(Self::Help),
-                Long("screenshot") => screenshot = Some(PathBuf::from(parser.value()?)),
+                Long("screenshot") => screenshot = Some(drawable(PathBuf::from(parser.value()?))?),
                 Long("size") => picture.size = size(&parser.value()?.string()?)?,
                 Long("scale") => picture.scale = scale(&parser.value()?.string()?)?,
                 Long("axis") => picture.axis = axis(&parser.value()?.string()?)?,
@@ -125,16 +125,25 @@ impl Command {
     }
 }
 
+/// A name for a picture.
+fn drawable(out: PathBuf) -> Result<PathBuf, UsageError> {
+    match Form::of(&out) {
+        Ok(_) => Ok(out),
+        Err(error) => Err(UsageError(format!("--screenshot {error}"))),
+    }
+}
+
 fn size(text: &str) -> Result<Size, UsageError> {
     let bad = || {
-        let least = format!("{}x{}", SMALLEST.w, SMALLEST.h);
-        UsageError(format!("--size {text}: expected WIDTHxHEIGHT of at least {least}, such as 1600x1000"))
+        let (least, most) = (format!("{}x{}", SMALLEST.w, SMALLEST.h), png::MOST_PIXELS);
+        UsageError(format!("--size {text}: expected WIDTHxHEIGHT from {least} to {most}x{most}, such as 1600x1000"))
     };
     let (w, h) = text.split_once(['x', 'X']).ok_or_else(bad)?;
     let (w, h): (u16, u16) = (w.parse().map_err(|_| bad())?, h.parse().map_err(|_| bad())?);
     let size = Size { w: f32::from(w), h: f32::from(h) };
-    let enough = size.w >= SMALLEST.w && size.h >= SMALLEST.h;
-    if enough { Ok(size) } else { Err(bad()) }
+    let large = size.w >= SMALLEST.w && size.h >= SMALLEST.h;
+    let small = u32::from(w.max(h)) <= png::MOST_PIXELS;
+    if large && small { Ok(size) } else { Err(bad()) }
 }
 
 fn scale(text: &str) -> Result<f32, UsageError> {
@@ -158,6 +167,25 @@ fn theme(text: &str) -> Result<Theme, UsageError> {
     }
 }
 
+/// The form of a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Png,
+    Svg,
+}
+
+impl Form {
+    /// By the name's ending.
+    fn of(out: &Path) -> Result<Self, PictureError> {
+        let ends = |with: &str| out.extension().is_some_and(|e| e.eq_ignore_ascii_case(with));
+        match () {
+            () if ends("png") => Ok(Self::Png),
+            () if ends("svg") => Ok(Self::Svg),
+            () => Err(PictureError::Ending(out.to_owned())),
+        }
+    }
+}
+
 /// Why there is no picture.
 #[derive(Debug)]
 pub enum PictureError {
@@ -172,6 +200,8 @@ pub enum PictureError {
         /// How many there are.
         pools: usize,
     },
+    /// The name of the file to write ends neither in `.png` nor in `.svg`.
+    Ending(PathBuf),
     /// The picture.
     Png(PngError),
     /// The file to write.
@@ -184,6 +214,7 @@ impl fmt::Display for PictureError {
             Self::Source(error) => error.fmt(f),
             Self::NoAllocation(id) => write!(f, "the log has no allocation {id}; ids stand in its malloc records"),
             Self::NoPool { asked, pools } => write!(f, "there is no pool {asked}: the log has {pools}, counted from 1"),
+            Self::Ending(path) => write!(f, "{}: expected a name that ends in .png or .svg", path.display()),
             Self::Png(error) => error.fmt(f),
             Self::Write(path, error) => write!(f, "cannot write {}: {error}", path.display()),
         }
@@ -209,7 +240,7 @@ pub fn view(opened: &Opened, picture: &Picture) -> Result<View, PictureError> {
     view.theme = picture.theme;
     view.axis = picture.axis;
     view.title = picture.title.clone().unwrap_or_else(|| opened.name.clone());
-    view.notices.clone_from(&opened.damages);
+    view.notices = opened.first_damages(2);
     if let Some(first) = view.notices.first_mut() {
         first.push_str("; what could be read is shown");
     }
@@ -237,28 +268,28 @@ pub fn draw(opened: &Opened, picture: &Picture) -> Result<Scene, PictureError> {
     Ok(scene::build(&opened.model, &view(opened, picture)?).0)
 }
 
-/// Writes the picture of a log: an SVG where the name ends so, else a PNG. Answers what was damaged in the log, a line
-/// each; the picture shows the rest.
+/// Writes the picture of a log, a PNG or an SVG by the name's ending. Answers what was damaged in the log, a few lines;
+/// the picture shows the rest.
 ///
 /// # Errors
 /// The log cannot be read, the options ask for what it does not have, or the picture cannot be written. Nothing is
 /// written then.
 pub fn screenshot(log: &Path, out: &Path, picture: &Picture) -> Result<Vec<String>, PictureError> {
+    Form::of(out)?;
     let opened = source::open(log)?;
     let scene = draw(&opened, picture)?;
     save(&scene, out, picture.scale)?;
-    Ok(opened.damages)
+    Ok(opened.summary())
 }
 
-/// Writes a scene: an SVG where the name ends so, else a PNG.
+/// Writes a scene, as PNG or SVG by the name's ending.
 ///
 /// # Errors
 /// The picture cannot be made or written.
 pub fn save(scene: &Scene, out: &Path, scale: f32) -> Result<(), PictureError> {
-    let is_svg = out.extension().is_some_and(|e| e.eq_ignore_ascii_case("svg"));
-    let bytes = match is_svg {
-        true => svg::write(scene).into_bytes(),
-        false => png::write(scene, scale).map_err(PictureError::Png)?,
+    let bytes = match Form::of(out)? {
+        Form::Svg => svg::write(scene).into_bytes(),
+        Form::Png => png::write(scene, scale).map_err(PictureError::Png)?,
     };
     std::fs::write(out, bytes).map_err(|e| PictureError::Write(out.to_owned(), e))
 }

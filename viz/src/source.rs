@@ -2,12 +2,17 @@
 
 use crate::model::{Builder, Model};
 use std::fmt;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
-use weir::trace::{Damage, DamageKind, MAGIC, Reader, text};
+use weir::trace::{Damage, DamageKind, MAGIC, Reader, sniff, text};
 
 /// Damages that are kept one by one; the rest are counted.
 const MOST_DAMAGES: usize = 1000;
+
+/// Bytes at the beginning of a file among which a log has to begin. A file that is not longer is read as a whole.
+const SNIFFED: u64 = 4 << 20;
+/// Damages that a summary tells one by one.
+const MOST_TOLD: usize = 5;
 
 /// A log that could be read, at least in part.
 #[derive(Clone, Debug)]
@@ -16,8 +21,29 @@ pub struct Opened {
     pub name: String,
     /// What could be read.
     pub model: Model,
-    /// What could not, in words.
+    /// What could not, in words; not every one, where they are very many.
     pub damages: Vec<String>,
+    /// How many there are.
+    pub damaged: u64,
+}
+
+impl Opened {
+    /// The first damages, and how many more there are: what to say on a terminal.
+    #[must_use]
+    pub fn summary(&self) -> Vec<String> {
+        self.first_damages(MOST_TOLD)
+    }
+
+    /// So many damages at most, and how many more there are.
+    #[must_use]
+    pub fn first_damages(&self, most: usize) -> Vec<String> {
+        let mut lines: Vec<String> = self.damages.iter().take(most).cloned().collect();
+        let told = lines.len() as u64;
+        if self.damaged > told {
+            lines.push(format!("and {} more damaged places", self.damaged - told));
+        }
+        lines
+    }
 }
 
 /// A log of which nothing could be read.
@@ -47,22 +73,43 @@ const HOW_TO_LOG: &str = "`cargo xtask demo` writes one to target/demo/trace.log
 /// # Errors
 /// It does not exist, cannot be read, is empty, or is no log. A damaged one is opened as far as it goes.
 pub fn open(path: &Path) -> Result<Opened, SourceError> {
+    let bytes = load(path)?;
+    let short = path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
+    read(&short, &bytes).map_err(|e| SourceError { name: path.display().to_string(), ..e })
+}
+
+/// The bytes of the log at this path. A large file is read only if its beginning looks like a log's.
+///
+/// # Errors
+/// It does not exist, is no file, or cannot be read; or it is large, and there is no log at its beginning.
+pub fn load(path: &Path) -> Result<Vec<u8>, SourceError> {
     let name = path.display().to_string();
     let fail = |what: String, advice: &str| SourceError { name: name.clone(), what, advice: advice.to_owned() };
-    match std::fs::metadata(path) {
-        Ok(found) if found.is_dir() => {
-            return Err(fail("this is a directory, not a log".to_owned(), "Name the log's file."));
-        }
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            let advice = format!("Check the path. {HOW_TO_LOG}");
-            return Err(fail("there is no such file".to_owned(), &advice));
-        }
-        _ => {}
+    let unreadable = |e: std::io::Error| fail(format!("cannot be read: {e}"), "Check the file's permissions.");
+    // Before it is opened: opening a pipe waits for its writer.
+    let found = std::fs::metadata(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => fail("there is no such file".to_owned(), &format!("Check the path. {HOW_TO_LOG}")),
+        _ => unreadable(error),
+    })?;
+    if found.is_dir() {
+        return Err(fail("this is a directory, not a log".to_owned(), "Name the log's file."));
     }
-    let bytes =
-        std::fs::read(path).map_err(|e| fail(format!("cannot be read: {e}"), "Check the file's permissions."))?;
-    let short = path.file_name().map_or_else(|| name.clone(), |n| n.to_string_lossy().into_owned());
-    read(&short, &bytes).map_err(|e| SourceError { name, ..e })
+    if !found.is_file() {
+        let what = "this is a device or a pipe, not a file".to_owned();
+        return Err(fail(what, "Write what it gives to a file, and name that."));
+    }
+    let mut file = std::fs::File::open(path).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    file.by_ref().take(SNIFFED).read_to_end(&mut bytes).map_err(unreadable)?;
+    if found.len() > SNIFFED
+        && let Err(damage) = sniff(&bytes)
+    {
+        let error = nothing(&name, &bytes, Some(damage));
+        let what = format!("{} (of its {} bytes, the first {SNIFFED} were looked at)", error.what, found.len());
+        return Err(SourceError { what, ..error });
+    }
+    file.read_to_end(&mut bytes).map_err(unreadable)?;
+    Ok(bytes)
 }
 
 /// Reads a log from memory.
@@ -94,12 +141,13 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Opened, SourceError> {
     if records == 0 {
         return Err(nothing(name, bytes, first));
     }
+    let model = builder.finish();
+    let damaged = damages.len() as u64 + more + model.odd;
     if more > 0 {
         damages.push(format!("and {more} more damaged places"));
     }
-    let model = builder.finish();
     damages.extend(model.oddities.iter().map(|o| format!("record {}: {}", model.events.number(o.event), o.what)));
-    Ok(Opened { name: name.to_owned(), model, damages })
+    Ok(Opened { name: name.to_owned(), model, damages, damaged })
 }
 
 /// Why nothing was read.

@@ -157,6 +157,9 @@ fn screenshots_are_written_or_refused_as_a_whole() {
         assert!(error.to_string().contains(words), "{error}");
         assert!(!none.exists());
     }
+    let other = out("shot.gif");
+    assert!(matches!(cli::screenshot(&log, &other, &picture), Err(PictureError::Ending(_))));
+    assert!(!other.exists());
     let nowhere = Path::new("/no/such/place/x.png");
     assert!(matches!(cli::screenshot(&log, nowhere, &picture), Err(PictureError::Write(..))));
 }
@@ -177,6 +180,10 @@ fn command_lines_are_read_or_explained() {
         ("", "no log"),
         ("a.log b.log", "b.log"),
         ("a.log --size 10x10", "--size 10x10: expected"),
+        ("a.log --size 100000x100000", "from 480x360 to 16384x16384"),
+        ("a.log --size 20000x1000", "from 480x360 to 16384x16384"),
+        ("a.log --screenshot x.gif", "x.gif: expected a name that ends in .png or .svg"),
+        ("a.log --screenshot x", "x: expected a name that ends in .png or .svg"),
         ("a.log --size big", "WIDTHxHEIGHT"),
         ("a.log --axis up", "`record` or `time`"),
         ("a.log --scale 99", "0.25 to 8"),
@@ -184,6 +191,63 @@ fn command_lines_are_read_or_explained() {
         ("a.log --select x", "x"),
     ] {
         let error = parse(line).unwrap_err().to_string();
-        assert!(error.contains(words) && error.contains("usage:"), "{line}: {error}");
+        assert!(error.contains(words) && error.contains("`--help`"), "{line}: {error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
     }
+}
+
+/// Three gigabytes of zeros, and as much of something else: only their beginnings are read.
+#[test]
+fn a_large_file_is_refused_by_its_beginning() {
+    for (name, first, words) in [("zeros.bin", &b""[..], "all of them zero"), ("elf.bin", b"\x7fELF", "7f 45 4c 46")] {
+        let path = file(name, first);
+        std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(3 << 30).unwrap();
+        let error = source::load(&path).unwrap_err();
+        assert!(error.what.contains(words), "{error}");
+        assert!(error.what.contains("of its 3221225472 bytes, the first 4194304"), "{error}");
+        assert_eq!(source::open(&path).unwrap_err(), error);
+        std::fs::remove_file(path).unwrap();
+    }
+}
+
+/// A log whose first pages are damaged is still one, and so is a large log.
+#[test]
+fn a_log_is_found_behind_a_damaged_beginning() {
+    let pages = as_pages(&training(1, 8, 60));
+    let mut broken = pages.clone();
+    broken[..PAGE_BYTES * 5].fill(0);
+    let path = file("late.log", &broken);
+    assert!(source::open(&path).unwrap().model.events.len() > 100);
+    let long: Vec<u8> = std::iter::repeat_n(&pages[..], (5 << 20) / pages.len() + 1).flatten().copied().collect();
+    assert!(long.len() > 5 << 20);
+    assert_eq!(source::load(&file("long.log", &long)).unwrap(), long);
+}
+
+#[test]
+#[cfg(unix)]
+fn devices_are_no_logs() {
+    for path in ["/dev/zero", "/dev/null"] {
+        let error = source::open(Path::new(path)).unwrap_err();
+        assert!(error.what.contains("a device or a pipe"), "{error}");
+        assert!(error.advice.contains("to a file"), "{error}");
+    }
+}
+
+#[test]
+fn many_damages_are_told_in_a_few_lines() {
+    let mut pages = as_pages(&training(1, 8, 60));
+    let count = pages.len() / PAGE_BYTES;
+    for page in (1..count).step_by(2) {
+        pages[page * PAGE_BYTES + 99] ^= 1;
+    }
+    let opened = source::read("many.log", &pages).unwrap();
+    assert!(opened.damaged > 10 && opened.damaged == opened.damages.len() as u64, "{}", opened.damaged);
+    let lines = opened.summary();
+    assert_eq!(lines[..5], opened.damages[..5]);
+    assert_eq!(lines[5..], [format!("and {} more damaged places", opened.damaged - 5)]);
+    let log = file("many.log", &pages);
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("many.png");
+    assert_eq!(cli::screenshot(&log, &out, &Picture::default()).unwrap(), lines);
+    let svg = weir_viz::svg::write(&cli::draw(&opened, &Picture::default()).unwrap());
+    assert!(svg.contains(&format!("and {} more damaged places", opened.damaged - 2)), "the picture says how many");
 }

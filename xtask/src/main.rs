@@ -1,5 +1,11 @@
 //! The project's commands: `cargo xtask`, and later the installed binary.
 
+// They panic where nobody reads; `say!` and `tell!` do not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+#[macro_use]
+mod say;
+
 mod commands;
 mod failure;
 mod log;
@@ -14,14 +20,21 @@ use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let matches = commands::parser().get_matches();
-    match commands::run(&matches) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            if !matches!(failure, Failure::Said(_)) {
-                eprintln!("error: {failure}");
-            }
-            failure.code()
+    let outcome = match commands::parser().try_get_matches() {
+        Ok(matches) => commands::run(&matches),
+        Err(error) => {
+            say::usage(&error);
+            // Help was asked for, or the command line is wrong.
+            if error.use_stderr() { Err(Failure::Said(2)) } else { Ok(()) }
         }
+    };
+    let mut code = ExitCode::SUCCESS;
+    // What went wrong first decides the status.
+    for failure in [say::finish().err(), outcome.err()].into_iter().flatten() {
+        if !matches!(failure, Failure::Said(_)) {
+            tell!("error: {failure}");
+        }
+        code = failure.code();
     }
+    code
 }

@@ -121,7 +121,7 @@ impl System {
 
     fn install(&self, missing: &[Need]) {
         for need in missing {
-            println!("installing {} for {}: {}", need.what, need.why, need.package);
+            say!("installing {} for {}: {}", need.what, need.why, need.package);
         }
         if !self.updated.replace(true) {
             apt(&["update", "-qq"]);
@@ -137,7 +137,7 @@ fn apt(arguments: &[&str]) {
     let mut command = Command::new("apt-get");
     command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
     if let Err(failure) = step::run("system packages", &mut command) {
-        eprintln!("warning: {failure}");
+        tell!("warning: {failure}");
     }
 }
 

@@ -82,7 +82,7 @@ pub(crate) fn run(machine: Machine) -> Result<(), Failure> {
     }
     let found = findings(machine, Probe::Honest, &linker)?;
     if found.is_empty() {
-        println!(
+        say!(
             "    {}: {} calls reach no panic, no formatting, no allocator",
             machine.name(),
             entries(Probe::Honest).count()

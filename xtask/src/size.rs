@@ -26,6 +26,8 @@ pub(crate) fn parse(text: &str) -> Result<Bytes, String> {
     let (number, unit) = text.split_at(digits);
     let unit = unit.trim_start();
     let scale = match unit {
+        // A number is missing, which is said below.
+        _ if number.is_empty() => 1,
         "" => 1,
         _ => UNITS
             .iter()

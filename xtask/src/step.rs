@@ -9,14 +9,14 @@ use std::time::Instant;
 pub(crate) fn run(name: &str, command: &mut Command) -> Result<(), Failure> {
     let begun = Instant::now();
     last(name, command)?;
-    println!("    {name}: {:.1} s", begun.elapsed().as_secs_f64());
+    say!("    {name}: {:.1} s", begun.elapsed().as_secs_f64());
     Ok(())
 }
 
 /// The last step: what its command prints last ends the output.
 pub(crate) fn last(name: &str, command: &mut Command) -> Result<(), Failure> {
     let text = typed(command);
-    println!("\n==> {name}\n    {text}");
+    say!("\n==> {name}\n    {text}");
     let status = command
         .status()
         .map_err(|error| Failure::Failed(format!("step `{name}` could not start: {error}\nrepeat it with: {text}")))?;
@@ -28,7 +28,7 @@ pub(crate) fn last(name: &str, command: &mut Command) -> Result<(), Failure> {
 
 /// A header for a step that is not a single command.
 pub(crate) fn header(name: &str) {
-    println!("\n==> {name}");
+    say!("\n==> {name}");
 }
 
 static SKIPPED: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -36,7 +36,7 @@ static SKIPPED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// Says which part is left out, and why. A reason tells what to do about it.
 pub(crate) fn skip(part: &str, reason: &str) {
     let line = format!("skipped: {part} ({reason})");
-    println!("{line}");
+    say!("{line}");
     if let Ok(mut skipped) = SKIPPED.lock() {
         skipped.push(line);
     }
@@ -45,8 +45,8 @@ pub(crate) fn skip(part: &str, reason: &str) {
 /// Says again what was left out. Called before the last step, whose own last line ends the output.
 pub(crate) fn say_skipped() {
     if let Ok(skipped) = SKIPPED.lock() {
-        println!("\n==> left out: {}", if skipped.is_empty() { "nothing" } else { "" });
-        skipped.iter().for_each(|line| println!("    {line}"));
+        say!("\n==> left out: {}", if skipped.is_empty() { "nothing" } else { "" });
+        skipped.iter().for_each(|line| say!("    {line}"));
     }
 }
 

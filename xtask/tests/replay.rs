@@ -161,12 +161,205 @@ fn an_unreadable_file_is_status_2_and_says_where() {
     std::fs::remove_dir_all(&folder).expect("removable");
 }
 
+/// A folder of this test's own, gone at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("weir-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        Self(folder)
+    }
+
+    /// A log with these rows.
+    fn log(&self, rows: &str) -> String {
+        let file = self.0.join("in.csv");
+        std::fs::write(&file, format!("Thread,Time,Action,Pointer,Size,Stream\n{rows}")).expect("a file");
+        file.to_str().expect("a name").to_owned()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).expect("a folder");
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left over harms nobody.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
 #[test]
-fn the_event_log_is_written_where_asked() {
-    let file = std::env::temp_dir().join(format!("weir-log-{}/trace.log", std::process::id()));
+fn only_the_event_log_is_written_where_asked() {
+    let folder = Folder::new("log");
+    let file = folder.0.join("trace.log");
     let output = replay("producer_consumer.csv", &format!("--log {}", file.display()));
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{}", told(&output));
     let log = std::fs::read(&file).expect("was written");
     assert!(log.len() > 10_000, "{} bytes", log.len());
-    std::fs::remove_dir_all(file.parent().expect("a folder")).expect("removable");
+    assert_eq!(folder.names(), ["trace.log"]);
+}
+
+#[test]
+fn an_event_log_that_cannot_be_written_is_status_1_and_makes_no_folder() {
+    let folder = Folder::new("no-folder");
+    let out = folder.0.join("a/b/trace.log");
+    let output = replay("producer_consumer.csv", &format!("--log {}", out.display()));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(told(&output).contains(&format!("there is no folder {}", folder.0.join("a/b").display())), "{output:?}");
+    assert!(folder.names().is_empty());
+    let output = replay("producer_consumer.csv", &format!("--log {}", folder.0.display()));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(told(&output).starts_with("error: cannot write the event log "), "{output:?}");
+}
+
+#[test]
+fn the_log_that_is_read_is_not_written_over() {
+    let folder = Folder::new("same");
+    let file = folder.log("1,1,allocate,0x1,8,0\n");
+    let before = std::fs::read(&file).expect("is there");
+    let output = replay(&file, &format!("--log {file}"));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(told(&output).contains("that is the log to be replayed"), "{output:?}");
+    assert_eq!(std::fs::read(&file).expect("is there"), before);
+}
+
+const HUGE: &str = "1,1,allocate,0x1,18446744073709551615,0\n1,2,allocate,0x2,18446744073709551000,0\n\
+                    1,3,allocate,0x3,100,0\n1,4,free,0x1,18446744073709551615,0\n1,5,free,0x3,100,0\n";
+
+#[test]
+fn a_huge_allocation_is_refused_and_its_free_skipped() {
+    let folder = Folder::new("huge");
+    let file = folder.log(HUGE);
+    for options in ["", "--limit 1GB", "--limit 18446744073709551615", "--limit 1GB --driver host"] {
+        if cfg!(not(target_os = "linux")) && options.contains("host") {
+            continue;
+        }
+        let value = json(&file, options);
+        let counts = ["events", "mallocs", "refused", "frees", "skipped_frees", "freed_at_end"];
+        assert_eq!(counts.map(|key| number(&value, key)), [5, 1, 2, 1, 1, 0], "{options}");
+        assert_eq!(number(&value, "peak_requested_bytes"), 100, "{options}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_the_machine_cannot_hold_is_not_begun_on_real_memory() {
+    let folder = Folder::new("memory");
+    let output = replay(&folder.log(HUGE), "--driver host");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(told(&output).contains("the log's peak is 18446744073709551615 bytes, "), "{output:?}");
+}
+
+#[test]
+fn nothing_is_dropped_silently() {
+    let folder = Folder::new("zero");
+    let file = folder.log(
+        "1,1,allocate,0x1,0,0\n1,1,allocate,0x2,100,0\n1,1,allocate failure,(nil),7,0\n\
+         1,1,free,0x1,0,0\n1,1,free,(nil),0,0\n1,1,free,0x2,99,0\n",
+    );
+    let value = json(&file, "");
+    let counts = ["events", "mallocs", "refused", "zero_sized", "failed_in_log", "frees", "skipped_frees"];
+    assert_eq!(counts.map(|key| number(&value, key)), [6, 1, 0, 1, 1, 1, 2]);
+    assert_eq!(number(&value, "missized_frees"), 1);
+    let output = replay(&file, "");
+    let text = String::from_utf8_lossy(&output.stdout);
+    for note in [
+        "note: 1 allocations of zero bytes were left out",
+        "note: 1 allocations had failed in the logged program",
+        "note: 2 frees were skipped",
+        "note: 1 frees name another size than their allocation, whose size holds; the first in line 7",
+    ] {
+        assert!(text.contains(note), "{note}: {text}");
+    }
+}
+
+#[test]
+fn a_mark_may_have_a_name() {
+    let folder = Folder::new("mark");
+    // The event log takes 64 bytes of a name.
+    let file = folder.log(&format!("1,1,mark,warm-up,many,all\n1,1,mark,,,\n1,1,mark,{},0,0\n", "é".repeat(70)));
+    let log = folder.0.join("trace.log");
+    let output = replay(&file, &format!("--log {}", log.display()));
+    assert!(output.status.success(), "{}", told(&output));
+    let log = std::fs::read(&log).expect("was written");
+    let has = |name: &str| log.windows(name.len()).any(|window| window == name.as_bytes());
+    assert!(has("warm-up") && has("mark 2") && has(&"é".repeat(32)));
+    assert!(!has("mark 1") && !has(&"é".repeat(33)));
+}
+
+#[test]
+fn more_streams_than_weir_has_are_refused_before_anything_is_made() {
+    let rows: String = (0..65_536).map(|stream| format!("1,1,allocate,{},8,{stream}\n", stream + 1)).collect();
+    let folder = Folder::new("streams");
+    let output = replay(&folder.log(&rows), "");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(told(&output).contains("streams; weir has 65536 at most"), "{output:?}");
+}
+
+/// A device that takes nothing.
+#[cfg(target_os = "linux")]
+fn full() -> std::fs::File {
+    std::fs::OpenOptions::new().write(true).open("/dev/full").expect("is there")
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn output_that_cannot_be_written_is_an_error() {
+    let trace = traces("producer_consumer.csv");
+    let trace = trace.to_str().expect("a name");
+    for words in [&["replay", trace][..], &["replay", trace, "--json"], &["--help"], &["viz", "--help"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+        let output = command.args(words).stdout(full()).output().expect("xtask runs");
+        assert_eq!(output.status.code(), Some(1), "{words:?}");
+        let text = told(&output);
+        assert!(text.contains("error: cannot write to standard output: ") && !text.contains("panicked"), "{text}");
+    }
+    // Without a place for errors the status says what there is to say.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    let output = command.args(["replay", trace, "--json"]).stderr(full()).output().expect("xtask runs");
+    assert!(output.status.success());
+    assert!(serde_json::from_slice::<Value>(&output.stdout).is_ok());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    let output = command.args(["replay", "no-such-file.csv"]).stderr(full()).output().expect("xtask runs");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_reader_that_went_away_ends_it_quietly() {
+    for words in [&["replay", "-"][..], &["replay", "-", "--json"]] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_xtask"))
+            .args(words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("xtask runs");
+        // Closed before the input ends, so before anything is printed.
+        drop(child.stdout.take());
+        let rows = "Thread,Time,Action,Pointer,Size,Stream\n1,1,allocate,0x7f00,1000,0x0\n";
+        child.stdin.take().expect("a pipe").write_all(rows.as_bytes()).expect("is read");
+        let output = child.wait_with_output().expect("ends");
+        assert!(output.status.success(), "{output:?}");
+        assert!(!told(&output).contains("error") && !told(&output).contains("panicked"), "{output:?}");
+    }
+}
+
+#[test]
+fn wrong_arguments_are_status_2() {
+    for options in ["--lag -1", "--limit -1", "--policy most", "--driver host --lag 3", "--unknown"] {
+        let output = replay("producer_consumer.csv", options);
+        assert_eq!(output.status.code(), Some(2), "{options}: {}", told(&output));
+        let name = options.rsplit("--").next().and_then(|option| option.split(' ').next()).expect("an option");
+        assert!(told(&output).contains(&format!("--{name}")), "{options}: {}", told(&output));
+    }
 }

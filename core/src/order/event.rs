@@ -4,6 +4,7 @@ use super::{Level, Order, Table};
 use crate::arena::Empty;
 use crate::error::{Arena, ArenaFull, BadId};
 use crate::id::EventId;
+use crate::plant::{self, Plant};
 use crate::units::Seq;
 
 /// One event.
@@ -13,6 +14,8 @@ pub struct EventSlot {
     live: bool,
     /// Whether the event stands for a recording whose clock is in the row that `page` names.
     recorded: bool,
+    /// Two recordings were in flight at once: which came last is unknown. It stands for something, but teaches nothing.
+    murky: bool,
     page: bool,
     /// Counts recordings begun.
     number: u64,
@@ -30,6 +33,7 @@ impl Empty for EventSlot {
         generation: 0,
         live: false,
         recorded: false,
+        murky: false,
         page: false,
         number: 0,
         stands_for: 0,
@@ -118,6 +122,9 @@ impl Order<'_> {
     /// The driver accepted or refused. Two recordings of one event at once leave it unknown which came last: then the
     /// event teaches nothing.
     pub(crate) fn end_record(&mut self, recording: Recording, accepted: bool) {
+        if plant::on(Plant::RerecordedEvent) {
+            self.keep_both(recording.event);
+        }
         let slot = self.events.get_mut(recording.event);
         slot.flux = slot.flux.saturating_sub(1);
         let alone = recording.steady && slot.number == recording.number;
@@ -125,13 +132,18 @@ impl Order<'_> {
             (true, true) => {
                 slot.page = !slot.page;
                 slot.recorded = slot.live;
+                slot.murky = false;
                 slot.stands_for = recording.number;
                 slot.stream = recording.stream as u32;
                 slot.seq = recording.seq;
                 let row = Self::event_row(recording.event, slot.page);
                 self.keep_implied(recording.stream, Table::Events, row);
             }
-            (true, false) => slot.recorded = false,
+            (true, false) => {
+                slot.recorded = slot.live;
+                slot.murky = true;
+                slot.stands_for = slot.number;
+            }
             (false, _) => {}
         }
     }
@@ -139,13 +151,14 @@ impl Order<'_> {
     /// Notes which recording a wait, query or synchronisation of the event is about.
     pub(crate) fn begin_look(&self, event: usize) -> Recording {
         let slot = self.events.get(event);
-        let number = if slot.recorded { slot.stands_for } else { 0 };
+        // A first recording that is on its way counts as one: the driver decides whether it came before.
+        let number = if slot.recorded { slot.stands_for } else { slot.number.min(u64::from(slot.flux)) };
         Recording {
             event,
             stream: slot.stream as usize,
             seq: slot.seq,
             number,
-            steady: slot.flux == 0 && slot.recorded,
+            steady: slot.flux == 0 && slot.recorded && !slot.murky,
         }
     }
 
@@ -160,6 +173,25 @@ impl Order<'_> {
         if self.still(look) {
             let row = Self::event_row(look.event, self.events.get(look.event).page);
             self.join_from(stream, Table::Events, row);
+            if plant::on(Plant::StaleEvent) {
+                self.overhear(stream, look.stream);
+            }
+        }
+    }
+
+    /// A planted fault: the clock takes another stream's head.
+    pub(super) fn overhear(&mut self, stream: usize, other: usize) {
+        let head = self.stream(other).head;
+        self.streams.get_mut(other).shared = head;
+        self.clocks.raise(stream, other, head);
+    }
+
+    /// A planted fault: the recording that is under way takes over what the event stood for.
+    fn keep_both(&mut self, event: usize) {
+        let slot = *self.events.get(event);
+        for stream in (0..self.streams.len()).filter(|_| slot.recorded) {
+            let old = self.event_clocks.cell(Self::event_row(event, slot.page), stream);
+            self.event_clocks.raise(Self::event_row(event, !slot.page), stream, old);
         }
     }
 

@@ -3,6 +3,7 @@
 
 use super::{Level, Mark, Order, Table, Tenancy};
 use crate::arena::Empty;
+use crate::plant::{self, Plant};
 use crate::units::Seq;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -115,7 +116,8 @@ impl Order<'_> {
             .min_by_key(|(_, m)| m.seq);
         match earliest {
             Some((slot, m)) => CoveredBy::Marker { slot, seq: m.seq },
-            None if self.stream(mark.stream).tenancy == Tenancy::Live => {
+            // A query of a stream that is being captured would end the capture.
+            None if self.stream(mark.stream).tenancy == Tenancy::Live && !self.stream(mark.stream).capturing => {
                 CoveredBy::Stream { head: self.stream(mark.stream).head }
             }
             None => CoveredBy::Nothing,
@@ -154,6 +156,9 @@ impl Order<'_> {
     pub(crate) fn end_marker_wait(&mut self, stream: usize, slot: usize, accepted: bool) {
         if accepted {
             self.join_from(stream, Table::Markers, slot);
+            if plant::on(Plant::MarkerCoversAll) {
+                self.overhear(stream, self.markers.get(slot).stream as usize);
+            }
         }
         self.unpin_marker(slot);
     }

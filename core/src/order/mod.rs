@@ -6,7 +6,9 @@
 //!
 //! The legacy default stream is ordered against the blocking streams of its context by every *action* on it. Kernels
 //! are not seen here, so nothing is stored for them: whatever the legacy stream does *next* comes after all earlier
-//! work of the blocking streams, and the other way round, and [`Order::reached`] answers from that rule directly.
+//! work of the blocking streams, and the other way round, and [`Order::reached`] answers from that rule directly. A free
+//! is no action here: nothing is queued. So a free on such a stream carries positions on those that it is ordered after
+//! by that rule alone, since its own stream may be complete without them.
 
 mod event;
 mod marker;
@@ -26,6 +28,7 @@ use crate::arena::{Empty, Link, Rows, Slots, copy, join};
 use crate::driver::NativeStream;
 use crate::error::{Arena, ArenaFull, BadId, Point};
 use crate::id::{DeviceId, StreamId};
+use crate::plant::{self, Plant};
 use crate::policy::StreamKind;
 use crate::units::Seq;
 
@@ -53,6 +56,8 @@ pub struct StreamSlot {
     pub(crate) native: NativeStream,
     /// The legacy stream of the same context, where this one is blocking.
     pub(crate) legacy: Link,
+    /// The head when this tenant came: what is not above is an earlier tenant's.
+    pub(crate) born: Seq,
     /// The latest position that was handed out.
     pub(crate) head: Seq,
     /// Complete, and the program knows.
@@ -82,6 +87,7 @@ impl Empty for StreamSlot {
         context: 0,
         native: NativeStream(0),
         legacy: Link::NONE,
+        born: Seq::ZERO,
         head: Seq::ZERO,
         seen: Seq::ZERO,
         known: Seq::ZERO,
@@ -109,6 +115,8 @@ pub(crate) enum Level {
 pub(crate) enum Reach {
     Own,
     Settled,
+    /// By the rules of the legacy default stream.
+    Implied,
     Event,
     /// Not ordered.
     Not,
@@ -234,8 +242,10 @@ impl<'a> Order<'a> {
             context,
             native,
             legacy,
+            born: stream.head,
             head: stream.head,
-            seen: stream.head,
+            // What only weir has learnt of the old tenant stays unseen by the program.
+            seen: stream.seen,
             known: stream.head,
             shared: stream.head,
             ..StreamSlot::EMPTY
@@ -270,6 +280,9 @@ impl<'a> Order<'a> {
     /// Ends a stream: its id is stale at once, its slot is free again when its work is complete.
     pub(crate) fn retire_stream(&mut self, slot: usize) {
         let stream = self.streams.get_mut(slot);
+        if plant::on(Plant::ReusedStreamId) {
+            (stream.known, stream.shared) = (stream.head, stream.head);
+        }
         stream.tenancy = if stream.known == stream.head { Tenancy::Vacant } else { Tenancy::Dying };
         if stream.kind == StreamKind::Legacy {
             let (device, context) = (stream.device, stream.context);
@@ -306,11 +319,13 @@ impl<'a> Order<'a> {
 
     /// How `mark` is ordered before whatever the stream does next.
     pub(crate) fn reached(&self, slot: usize, mark: Mark, level: Level) -> Reach {
-        if mark.stream == slot {
+        if mark.stream == slot && mark.seq > self.stream(slot).born {
             Reach::Own
         } else if self.settled(mark, level) {
             Reach::Settled
-        } else if mark.seq <= self.clocks.cell(slot, mark.stream) || self.implied(slot, mark) {
+        } else if self.implied(slot, mark) {
+            Reach::Implied
+        } else if mark.seq <= self.clocks.cell(slot, mark.stream) {
             Reach::Event
         } else {
             Reach::Not

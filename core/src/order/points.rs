@@ -50,11 +50,6 @@ impl Points {
             .map(|(seq, stream)| Mark { stream: usize::from(stream), seq })
     }
 
-    /// The only point, where there is just one.
-    pub(crate) fn single(&self) -> Option<Mark> {
-        if self.used == 1 && self.epoch == 0 { self.marks().next() } else { None }
-    }
-
     /// The row of the epoch ring that the block waits for as well.
     pub(crate) fn epoch(&self) -> Option<usize> {
         match self.epoch {
@@ -65,6 +60,10 @@ impl Points {
 
     pub(crate) fn set_epoch(&mut self, row: usize) {
         self.epoch = (row as u8).wrapping_add(1);
+    }
+
+    pub(crate) fn want_epoch_at_free(&mut self) {
+        self.epoch = EPOCH_AT_FREE;
     }
 
     pub(crate) fn wants_epoch_at_free(&self) -> bool {
@@ -90,6 +89,14 @@ impl Points {
         *stream = mark.stream as u16;
         self.used = self.used.wrapping_add(1);
         true
+    }
+
+    /// Adds another block's points. What does not fit waits for every stream at the free.
+    pub(crate) fn add_all(&mut self, other: &Self) {
+        let fits = other.marks().fold(true, |fits, mark| self.put(mark) && fits);
+        if !fits || (other.epoch != 0 && other.epoch != self.epoch) {
+            self.epoch = EPOCH_AT_FREE;
+        }
     }
 
     /// Adds a use, leaving a place for the free. What does not fit waits for every stream's head at the free.
@@ -126,7 +133,7 @@ mod tests {
         let mut points = Points::NONE;
         points.add_use(mark(4, 9));
         points.add_use(mark(4, 7));
-        assert_eq!(points.single(), Some(mark(4, 9)));
+        assert!(points.marks().eq([mark(4, 9)]));
     }
 
     #[test]

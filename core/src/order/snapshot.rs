@@ -1,9 +1,12 @@
 //! Rows of positions that outlive a call: what a synchronisation in flight will publish, and the epochs of blocks that
 //! more streams use than fit beside them.
 
-use super::{Level, Order, Points, Reach, Table, UNTIL_FREE};
+use super::{Level, Order, Points, Reach, StreamSlot, Table, Tenancy, UNTIL_FREE};
+use crate::arena::Link;
 use crate::id::DeviceId;
 use crate::order::Mark;
+use crate::plant::{self, Plant};
+use crate::policy::StreamKind;
 use crate::units::Seq;
 
 /// How many synchronisations may be in flight at once with all that they know; see [`Flight`].
@@ -58,15 +61,15 @@ impl Order<'_> {
     }
 
     /// Publishes what a synchronisation saw, or drops it.
-    pub(crate) fn end_sync(&mut self, flight: Flight, succeeded: bool) {
+    pub(crate) fn end_sync(&mut self, flight: Flight, succeeded: bool, level: Level) {
         match flight {
             Flight::Row(row) => {
                 if succeeded {
-                    self.settle_row(Table::Snapshots, row, Level::Seen);
+                    self.settle_row(Table::Snapshots, row, level);
                 }
                 self.flights &= !(1u32 << (row & 31));
             }
-            Flight::Position(mark) if succeeded => self.settle(mark.stream, mark.seq, Level::Seen),
+            Flight::Position(mark) if succeeded => self.settle(mark.stream, mark.seq, level),
             Flight::Position(_) => {}
         }
     }
@@ -75,20 +78,35 @@ impl Order<'_> {
         FLIGHTS.wrapping_add(epoch)
     }
 
-    /// An epoch that covers the heads of all streams now. Where the ring is full the latest one is moved up: its blocks
-    /// wait a little longer than they had to, which is safe.
-    fn take_epoch(&mut self) -> usize {
+    /// An epoch that covers all that is queued on the streams that `members` lets through. Where the ring is full the
+    /// latest one is moved up: its blocks wait a little longer than they had to, which is safe.
+    fn take_epoch(&mut self, members: impl Fn(&StreamSlot) -> bool) -> usize {
         let free = self.epoch_refs.iter().position(|&refs| refs == 0);
         let epoch = free.unwrap_or(self.epoch_last);
         self.epoch_last = epoch;
+        let row = Self::epoch_row(epoch);
+        if free.is_some() {
+            self.snapshots.row_mut(row).fill(Seq::ZERO);
+        }
         for stream in 0..self.streams.len() {
-            let head = self.streams.get(stream).head;
-            if let Some(cell) = self.snapshots.row_mut(Self::epoch_row(epoch)).get_mut(stream) {
-                *cell = head;
+            if members(self.streams.get(stream)) {
+                let seq = self.position_now(stream);
+                self.snapshots.raise(row, stream, seq);
             }
         }
         self.hold_epoch(epoch);
         epoch
+    }
+
+    /// A position behind all that is queued on a stream. Kernels are not seen, so the head may be an old one that is
+    /// complete already: a live stream gets a new one.
+    fn position_now(&mut self, stream: usize) -> Seq {
+        if self.stream(stream).tenancy != Tenancy::Live {
+            return self.stream(stream).head;
+        }
+        let seq = self.tick(stream);
+        self.note_open(stream, seq);
+        seq
     }
 
     fn hold_epoch(&mut self, epoch: usize) {
@@ -114,28 +132,67 @@ impl Order<'_> {
     /// A free on `stream` at `seq` closes the points of a live block: uses up to the free get their positions, uses
     /// that the free comes after anyhow are dropped, and what did not fit becomes an epoch.
     pub(crate) fn close_points(&mut self, uses: Points, free: Mark) -> Points {
+        let free = if plant::on(Plant::FreeOnAllocator) { self.misbooked(&uses).unwrap_or(free) } else { free };
+        let uses = if plant::on(Plant::LostUse) { Points::NONE } else { uses };
         let mut points = uses.filter_map(|mark| {
-            let seq = if mark.seq == UNTIL_FREE { self.stream(mark.stream).head } else { mark.seq };
+            let seq = if mark.seq == UNTIL_FREE { self.position_now(mark.stream) } else { mark.seq };
             let mark = Mark { stream: mark.stream, seq };
             let before_free = mark.stream == free.stream
                 || mark.seq <= self.clock(free.stream, mark.stream)
                 || self.settled(mark, Level::Seen);
             (!before_free).then_some(mark)
         });
+        // Always fits: uses leave a place.
         points.put(free);
+        let fits = self.legacy_streams == 0 || self.put_implied(&mut points, free.stream);
         if points.wants_epoch_at_free() {
-            let epoch = self.take_epoch();
+            let epoch = self.take_epoch(|_| true);
+            points.set_epoch(epoch);
+        } else if !fits {
+            let StreamSlot { device, context, .. } = *self.stream(free.stream);
+            let epoch =
+                self.take_epoch(|s| (s.device, s.context) == (device, context) && s.kind != StreamKind::NonBlocking);
             points.set_epoch(epoch);
         }
         points
     }
 
-    /// Every stream's head, as the points of memory whose users are unknown.
-    pub(crate) fn points_of_everything(&mut self) -> Points {
+    /// Adds what a free on the stream comes after by the rules of the legacy default stream alone. False: no place left.
+    fn put_implied(&mut self, points: &mut Points, stream: usize) -> bool {
+        let own = *self.stream(stream);
+        for other in 0..self.streams.len() {
+            let slot = self.streams.get(other);
+            let implied = own.legacy == Link::to(other)
+                || (own.kind == StreamKind::Legacy
+                    && slot.legacy == Link::to(stream)
+                    && slot.tenancy != Tenancy::Vacant);
+            if implied {
+                let seq = self.position_now(other);
+                let mark = Mark { stream: other, seq };
+                if !self.settled(mark, Level::Seen) && !points.put(mark) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Where the free goes that is planted wrong: the stream that allocated stands first.
+    fn misbooked(&self, uses: &Points) -> Option<Mark> {
+        uses.marks().next().map(|mark| Mark { seq: self.stream(mark.stream).head, ..mark })
+    }
+
+    /// All that is queued on the device's streams, as the points of memory whose users are unknown.
+    pub(crate) fn points_of_everything(&mut self, device: DeviceId) -> Points {
         let mut points = Points::NONE;
-        let epoch = self.take_epoch();
+        let epoch = self.take_epoch(|stream| stream.device == device);
         points.set_epoch(epoch);
         points
+    }
+
+    /// Up to where an epoch covers a stream.
+    pub(crate) fn epoch_seq(&self, epoch: usize, stream: usize) -> Seq {
+        self.snapshots.cell(Self::epoch_row(epoch), stream)
     }
 
     /// The marks of an epoch, one a stream.
@@ -152,19 +209,42 @@ impl Order<'_> {
     /// The costliest way in which the points are reached by the stream.
     pub(crate) fn reach(&self, stream: usize, points: &Points, level: Level) -> Reach {
         let mut worst = None;
-        for mark in points.marks() {
+        let mut own = false;
+        for mark in self.all_marks(points) {
             let reach = self.reached(stream, mark, level);
             worst = worst.max(Some(reach));
+            own |= reach == Reach::Own;
             if reach == Reach::Not {
-                return Reach::Not;
+                break;
             }
         }
-        if let Some(epoch) = points.epoch() {
-            for mark in self.epoch_marks(epoch) {
-                worst = worst.max(Some(self.reached(stream, mark, level)));
+        match worst {
+            None => Reach::Settled,
+            // What the stream freed itself is its own, though the free came after others by the legacy stream's rules.
+            Some(Reach::Implied) if own => Reach::Own,
+            Some(worst) => worst,
+        }
+    }
+
+    /// The points that the stream comes after by the rules of the legacy default stream alone, as uses of the block that
+    /// it is given.
+    pub(crate) fn implied_only(&self, stream: usize, points: &Points) -> Points {
+        let mut kept = Points::NONE;
+        let slot = self.stream(stream);
+        let tied = slot.kind == StreamKind::Legacy || slot.legacy != Link::NONE;
+        if !tied {
+            return kept;
+        }
+        if points.wants_epoch_at_free() {
+            kept.want_epoch_at_free();
+        }
+        for mark in self.all_marks(points) {
+            let explicit = mark.seq <= self.clock(stream, mark.stream);
+            if !explicit && self.reached(stream, mark, Level::Seen) == Reach::Implied {
+                kept.add_use(mark);
             }
         }
-        worst.unwrap_or(Reach::Settled)
+        kept
     }
 
     /// Whether the points are complete.
@@ -180,8 +260,20 @@ impl Order<'_> {
         if self.all_settled(a, level) && self.all_settled(b, level) {
             return Some(Points::NONE);
         }
-        let (x, y) = (a.single()?, b.single()?);
-        let unknown = self.stream(x.stream).shared < x.seq.min(y.seq);
-        (x.stream == y.stream && unknown).then(|| Points::one(Mark { stream: x.stream, seq: x.seq.max(y.seq) }))
+        // The same streams on both sides, and of each nobody knows one position but not the other.
+        let alike = |x: Mark| {
+            let y = b.marks().find(|y| y.stream == x.stream)?;
+            let unknown =
+                x.seq == y.seq || plant::on(Plant::MergeTooFar) || self.stream(x.stream).shared < x.seq.min(y.seq);
+            unknown.then_some(Mark { stream: x.stream, seq: x.seq.max(y.seq) })
+        };
+        if a.epoch() != b.epoch() || a.marks().count() != b.marks().count() {
+            return None;
+        }
+        let mut merged = *a;
+        for mark in a.marks() {
+            merged.put(alike(mark)?);
+        }
+        Some(merged)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Lock, Runtime, State};
 use crate::driver::{Completion, Driver, DriverError, Target};
-use crate::error::OrderError;
+use crate::error::{OrderError, Unusable};
 use crate::id::{EventId, StreamId};
 use crate::order::{Level, Recording};
 use crate::trace::{Record, Sink, Verb};
@@ -28,6 +28,9 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     pub fn destroy_event(&self, event: EventId) -> Result<(), OrderError> {
         let slot = self.enter(|state| {
             let slot = state.find_event(Verb::DestroyEvent, event)?;
+            if state.facts.order.event_pins(slot) > 0 && !L::SHARED {
+                return Err(Unusable::Busy.into());
+            }
             state.facts.order.destroy_event(slot);
             state.record(Record::EventDestroyed { event });
             Ok::<_, OrderError>(slot)
@@ -190,7 +193,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     }
 
     /// Logs a failure of a driver call that the program asked for.
-    fn note_failure<T>(&self, outcome: Result<T, DriverError>) -> Result<T, DriverError> {
+    pub(super) fn note_failure<T>(&self, outcome: Result<T, DriverError>) -> Result<T, DriverError> {
         if let Err(error) = outcome {
             // A lock that cannot be had only loses the record.
             let _ = self.commit(|state| state.note_driver_failure(error));

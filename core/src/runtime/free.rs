@@ -1,5 +1,6 @@
 //! `free_async` and `record_use`.
 
+use super::state::Freed;
 use super::{Lock, Runtime, State, Step};
 use crate::block::{self, Block};
 use crate::driver::Driver;
@@ -34,9 +35,12 @@ impl State<'_> {
                 BadPointer::Interior { ptr, start: DevicePtr(block.at), size: Bytes(block.size), id: block.id }
             }
             block::State::Free => {
-                let freed_at = block.points.marks().last().map(|mark| self.facts.order.point(mark));
                 let own = block.at == ptr.0 && block.id.0 != 0;
-                BadPointer::AlreadyFree { ptr, freed_at, id: own.then_some(block.id) }
+                let recent = self.recent_free(ptr.0);
+                let covering = block.points.marks().last();
+                let mark = if own { covering } else { recent.map(|freed| freed.mark).or(covering) };
+                let id = if own { Some(block.id) } else { recent.map(|freed| freed.id) };
+                BadPointer::AlreadyFree { ptr, freed_at: mark.map(|mark| self.facts.order.point(mark)), id }
             }
             _ => BadPointer::Unmapped { ptr, pool: pool_id },
         }
@@ -53,7 +57,7 @@ impl State<'_> {
         let seq = self.facts.order.tick(slot);
         let closed = self.facts.order.close_points(points, Mark { stream: slot, seq });
         self.facts.order.note_open(slot, seq);
-        let freed = self.next_free();
+        let freed = self.next_free(Freed { at, id, mark: Mark { stream: slot, seq } });
         self.facts.blocks.withdraw(found);
         // The points were closed for this block alone: they are moved in, not copied.
         self.facts.describe(found, |b| {

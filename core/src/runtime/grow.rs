@@ -5,11 +5,13 @@ use super::{Action, Answer, Outcome, State};
 use crate::block::{self, Class};
 use crate::driver::DriverError;
 use crate::error::ArenaFull;
+use crate::id::DeviceId;
 use crate::order::{Mark, Points};
+use crate::plant::{self, Plant};
 use crate::release;
 use crate::reuse::{Ask, Edge, Growth};
 use crate::trace::{MapReason, Record, UnmapReason};
-use crate::units::{Bytes, DevicePtr, Seq};
+use crate::units::{Bytes, DevicePtr};
 
 /// What the driver is doing for a growth.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +28,7 @@ enum Doing {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grow {
     pool: usize,
+    stream: usize,
     call: u64,
     /// The addresses that are being mapped, in transit.
     run: usize,
@@ -73,9 +76,6 @@ impl State<'_> {
                 return Err(Failure::NoRoom);
             }
         }
-        if self.facts.blocks.room() < 4 {
-            return Err(Failure::Arena(self.facts.blocks.full()));
-        }
         let run = self.facts.carve_hole(growth.hole, growth.from, growth.to).map_err(Failure::Arena)?;
         if let Some(edge) = spared {
             self.facts.unlist(edge);
@@ -89,6 +89,7 @@ impl State<'_> {
         self.record(Record::GrowPlanned { pool, stream, call, offset, granules });
         Ok(Grow {
             pool: ask.pool,
+            stream: ask.stream,
             call,
             run,
             edge: growth.edge,
@@ -157,6 +158,9 @@ impl Grow {
                     state.fail("granule lookup is full");
                 }
                 self.count_mapped(state, reason);
+                if plant::on(Plant::DoubleMap) && self.at == self.from && self.to.wrapping_sub(self.at) > granularity {
+                    return;
+                }
                 self.at = self.at.wrapping_add(granularity);
             }
             Doing::UndoingMap { granule } => {
@@ -183,12 +187,7 @@ impl Grow {
             }
             Doing::Mapping { granule, .. } => self.doing = Doing::Discarding { granule },
             Doing::UndoingMap { .. } => {
-                // What cannot be unmapped stays where it is, offered to nobody, until a release tries again.
-                state.facts.describe(self.run, |b| b.state = block::State::Quarantined);
-                let granules = self.at.wrapping_sub(self.from).checked_div(granularity).unwrap_or(0) as u32;
-                let pool = state.facts.pool_id(self.pool);
-                state.record(Record::Quarantined { pool, granules });
-                self.at = self.from;
+                self.set_aside(state);
             }
             Doing::Discarding { granule } => {
                 state.facts.granules.quarantine(granule);
@@ -208,15 +207,18 @@ impl Grow {
             let handle = state.facts.granules.get(granule).handle;
             return Ok(Action::Map { device: pool.device, at: DevicePtr(self.at), handle, stream: Some(native) });
         }
-        if let Some(action) = self.take_next(state, pool.device, native) {
+        if let Some(action) = self.take_next(state, pool.device) {
             return Ok(action);
         }
         self.end_taking(state);
         let wanted = self.to.wrapping_sub(self.at);
         let spared = self.edge.map(Edge::block);
         if let Some(next) = release::next(&state.facts, self.pool, wanted, spared) {
-            self.moving = Some(state.facts.begin_moving(next).map_err(Failure::Arena)?);
-            return self.take_next(state, pool.device, native).ok_or(Failure::NoRoom);
+            // Where the arena has no slot to cut the block with, memory is created instead.
+            self.moving = state.facts.begin_moving(next).ok();
+            if let Some(action) = self.take_next(state, pool.device) {
+                return Ok(action);
+            }
         }
         if pool.headroom() < pool.granularity {
             return Err(Failure::NoRoom);
@@ -229,16 +231,12 @@ impl Grow {
     }
 
     /// Unmaps the next granule of the block that granules are taken from.
-    fn take_next(
-        &mut self,
-        state: &State<'_>,
-        device: crate::id::DeviceId,
-        native: crate::driver::NativeStream,
-    ) -> Option<Action> {
+    fn take_next(&mut self, state: &State<'_>, device: DeviceId) -> Option<Action> {
         let moving = self.moving.filter(|moving| moving.at < moving.to)?;
         let granule = state.facts.granules.at(moving.at)?;
         self.doing = Doing::Taking { granule };
-        Some(Action::Unmap { device, at: DevicePtr(moving.at), stream: Some(native) })
+        // Its work is complete: it can go at once, so that the addresses are a hole for every stream.
+        Some(Action::Unmap { device, at: DevicePtr(moving.at), stream: None })
     }
 
     fn end_taking(&mut self, state: &mut State<'_>) {
@@ -273,6 +271,21 @@ impl Grow {
         self.mapped.1 = 0;
     }
 
+    /// What cannot be unmapped now stays where it is, offered to nobody, until a release tries again.
+    fn set_aside(&mut self, state: &mut State<'_>) {
+        let granularity = state.facts.pool(self.pool).granularity;
+        if state.facts.pool(self.pool).maps_in_order {
+            let seq = state.facts.order.tick(self.stream);
+            state.facts.order.note_open(self.stream, seq);
+            state.facts.set_points(self.run, Points::one(Mark { stream: self.stream, seq }));
+        }
+        state.facts.set_aside(self.run);
+        let granules = self.at.wrapping_sub(self.from).checked_div(granularity).unwrap_or(0) as u32;
+        let pool = state.facts.pool_id(self.pool);
+        state.record(Record::Quarantined { pool, granules });
+        self.at = self.from;
+    }
+
     /// Takes everything back, one driver call at a time.
     fn undo(&mut self, state: &mut State<'_>) -> Grown {
         self.end_taking(state);
@@ -283,7 +296,11 @@ impl Grow {
         }
         let first = self.mapped.1 > 0;
         self.log_mapped(state);
-        if self.at > self.from {
+        if self.at > self.from && pool.maps_in_order {
+            // The stream has yet to map it: it goes when that is known to be done.
+            self.set_aside(state);
+        }
+        if self.at > self.from && !plant::on(Plant::LostUndo) {
             if first {
                 let granules = self.at.wrapping_sub(self.from).checked_div(pool.granularity).unwrap_or(0) as u32;
                 let (id, offset) = (state.facts.pool_id(self.pool), Bytes(self.from.wrapping_sub(pool.base)));
@@ -312,10 +329,15 @@ impl Grow {
 impl State<'_> {
     /// Joins the run with its edge, cuts the malloc's bytes out and makes the rest free. Where the arena has no slot for
     /// the rest, the malloc gets it too.
-    pub(super) fn finish_grow(&mut self, ask: &Ask, seq: Seq, (run, edge): (usize, Option<Edge>)) -> usize {
-        // Memory that is mapped in stream order is there for others only after this point.
+    pub(super) fn finish_grow(&mut self, ask: &Ask, (run, edge): (usize, Option<Edge>)) -> usize {
+        // Memory that is mapped in stream order is there for others only after this point. It is a position of its own:
+        // what was recorded or laid since the malloc began stands before the map.
         let fresh = match self.facts.pool(ask.pool).maps_in_order {
-            true => Points::one(Mark { stream: ask.stream, seq }),
+            true => {
+                let seq = self.facts.order.tick(ask.stream);
+                self.facts.order.note_open(ask.stream, seq);
+                Points::one(Mark { stream: ask.stream, seq })
+            }
             false => Points::NONE,
         };
         self.facts.set_points(run, fresh);
@@ -325,7 +347,8 @@ impl State<'_> {
             Some(Edge::Before(block)) => {
                 let missing = ask.size.saturating_sub(self.facts.blocks.get(block).size);
                 self.cut_rest(run, missing);
-                self.facts.join(block, Points::NONE);
+                let points = self.facts.blocks.get(block).points;
+                self.facts.join(block, points);
                 block
             }
             Some(Edge::After(block)) => {
@@ -335,7 +358,8 @@ impl State<'_> {
                 };
                 let cut = if spare > 0 { self.facts.cut(run, spare).ok() } else { None };
                 let mine = cut.unwrap_or(run);
-                self.facts.join(mine, Points::NONE);
+                let points = self.facts.blocks.get(block).points;
+                self.facts.join(mine, points);
                 if cut.is_some() {
                     self.facts.settle_free(run);
                 }

@@ -6,12 +6,13 @@ use super::state::{Lay, completion};
 use super::{Action, Outcome, Plan, State, Step};
 use crate::block::{self, Block};
 use crate::driver::{Completion, DriverErrorKind, Target};
-use crate::error::{MallocError, Unusable};
+use crate::error::{MallocError, OutOfMemory, Unusable};
 use crate::id::{LabelId, PoolId, StreamId};
-use crate::order::{CoveredBy, Points};
+use crate::order::{CoveredBy, Flight, Level, Mark, Points};
+use crate::plant::{self, Plant};
 use crate::policy::{Preference, Reuse};
 use crate::release;
-use crate::reuse::{Ask, Choice, Dependency, Question};
+use crate::reuse::{Ask, Choice, Dependency, Question, Towards};
 use crate::trace::{self, Record, Source};
 use crate::units::{Bytes, DevicePtr, Seq};
 
@@ -26,7 +27,7 @@ enum Rung {
     Mix,
     /// Insert a wait.
     Wait,
-    /// Release what other pools of the device do not use; then grow once more.
+    /// Try again what could not be released, and release what other pools of the device do not use; then grow once more.
     Others,
 }
 
@@ -38,7 +39,7 @@ const WAIT_FIRST: [Rung; 5] = [Rung::Ask, Rung::Wait, Rung::Grow, Rung::Mix, Run
 enum Doing {
     Nothing,
     Laying(Lay),
-    Asking(Question),
+    Asking(Question, Option<Flight>),
     Waiting(Dependency),
     Growing(Grow),
     Releasing(Release),
@@ -67,7 +68,11 @@ pub(super) struct Malloc {
     rung: usize,
     /// The next pool that may be asked to release something.
     other: usize,
+    /// What the own pool had in quarantine was tried again.
+    retried: bool,
     begun: bool,
+    /// A marker was laid, or refused, for the calls that come after.
+    laid: bool,
     /// The driver refused a wait, or a growth failed: that rung is done with.
     wait_failed: bool,
     grow_failed: bool,
@@ -150,8 +155,8 @@ impl Malloc {
                 state.commit_marker(lay, outcome);
                 None
             }
-            Doing::Asking(question) => {
-                self.commit_question(state, question, outcome);
+            Doing::Asking(question, flight) => {
+                self.commit_question(state, question, flight, outcome);
                 None
             }
             Doing::Waiting(dependency) => {
@@ -211,7 +216,10 @@ impl Malloc {
     fn publish(&mut self, state: &mut State<'_>, slot: usize, source: Source, points: trace::Points) -> DevicePtr {
         let id = state.next_allocation();
         let (asked, label, stream) = (self.asked, self.label, self.ask.stream);
-        state.facts.set_points(slot, Points::NONE);
+        let owner = plant::on(Plant::FreeOnAllocator).then_some(Mark { stream, seq: self.seq });
+        // What the stream comes after by the legacy stream's rules alone is not behind it yet: its free is no action.
+        let kept = state.facts.order.implied_only(stream, &state.facts.blocks.get(slot).points);
+        state.facts.set_points(slot, owner.map_or(kept, Points::one));
         state.facts.describe(slot, |b| {
             *b = Block { state: block::State::Live, id, asked: asked.0, label, freed: 0, ..*b };
         });
@@ -258,6 +266,7 @@ impl Malloc {
     fn put(&mut self, state: &mut State<'_>, question: Question) -> Option<Action> {
         state.facts.order.stream_mut(question.stream).asked =
             self.call.max(state.facts.order.stream(question.stream).asked);
+        let mut flight = None;
         let what = match question.about {
             CoveredBy::Marker { slot, .. } => {
                 state.facts.order.pin_marker(slot);
@@ -265,17 +274,18 @@ impl Malloc {
             }
             CoveredBy::Stream { .. } => {
                 state.pin_stream(question.stream);
+                flight = Some(state.facts.order.begin_stream_sync(question.stream));
                 Target::Stream(state.native(question.stream))
             }
             CoveredBy::Nothing => return None,
         };
-        self.doing = Doing::Asking(question);
+        self.doing = Doing::Asking(question, flight);
         Some(Action::Query { what })
     }
 
-    fn commit_question(&mut self, state: &mut State<'_>, question: Question, outcome: Outcome) {
+    fn commit_question(&mut self, state: &mut State<'_>, question: Question, flight: Option<Flight>, outcome: Outcome) {
         let answer = completion(outcome);
-        let complete = matches!(answer, Ok(Completion::Complete));
+        let complete = matches!(answer, Ok(Completion::Complete)) || plant::on(Plant::PendingIsComplete);
         let seq = match question.about {
             CoveredBy::Marker { slot, seq } => {
                 state.facts.order.end_marker_query(slot, complete);
@@ -283,8 +293,8 @@ impl Malloc {
             }
             CoveredBy::Stream { head } => {
                 state.unpin_stream(question.stream);
-                if complete {
-                    state.facts.order.settle(question.stream, head, crate::order::Level::Known);
+                if let Some(flight) = flight {
+                    state.facts.order.end_sync(flight, complete, Level::Known);
                 }
                 head
             }
@@ -303,7 +313,13 @@ impl Malloc {
         if self.wait_failed || !state.facts.pool(self.ask.pool).reuse.contains(Reuse::INTERNAL) {
             return None;
         }
-        let dependency = self.ask.dependency(&state.facts)?;
+        let dependency = match self.ask.towards(&state.facts)? {
+            Towards::Wait(dependency) => dependency,
+            Towards::Ready(choice) => {
+                self.ask.waited = true;
+                return Some(Step::Done(self.take(state, choice)));
+            }
+        };
         state.facts.order.pin_marker(dependency.marker);
         self.doing = Doing::Waiting(dependency);
         let marker = state.marker_slot(dependency.marker);
@@ -325,7 +341,7 @@ impl Malloc {
 
     fn grow(&mut self, state: &mut State<'_>) -> Option<Step<Result<DevicePtr, MallocError>>> {
         // A pool that released something gives the growth another chance.
-        if self.grow_failed && self.other == 0 {
+        if self.grow_failed && self.other == 0 && !self.retried {
             return None;
         }
         state.facts.sweep(self.ask.pool);
@@ -347,6 +363,13 @@ impl Malloc {
             if release::held(&state.facts, self.ask.pool).whole_pending {
                 let device = state.facts.pool(self.ask.pool).device;
                 state.begin_burst(device);
+                // Not for this call: for the next, which can ask about it.
+                let due = if self.laid { None } else { state.plan_marker(self.ask.stream) };
+                self.laid = true;
+                if let Some((lay, action)) = due {
+                    self.doing = Doing::Laying(lay);
+                    return Some(Step::Do(action));
+                }
             }
         }
         match state.begin_grow(&self.ask, growth, self.call) {
@@ -371,7 +394,7 @@ impl Malloc {
             }
             Grown::Ready { block, edge } => {
                 let points = edge.map_or_else(trace::Points::default, |edge| state.points_of_block(edge.block()));
-                let slot = state.finish_grow(&self.ask, self.seq, (block, edge));
+                let slot = state.finish_grow(&self.ask, (block, edge));
                 Some(Step::Done(Ok(self.publish(state, slot, Source::Grow, points))))
             }
             Grown::Failed(failure) => {
@@ -391,13 +414,28 @@ impl Malloc {
 
     /// Where the device itself is full, other pools' free memory can help.
     fn release_others(&mut self, state: &mut State<'_>) -> Option<Step<Result<DevicePtr, MallocError>>> {
+        let refused = matches!(self.failure, Some(Failure::Driver(e)) if e.kind != DriverErrorKind::Exhausted);
+        if !refused && !self.retried && state.is_quarantined(self.ask.pool) {
+            self.retried = true;
+            state.pin_pool(self.ask.pool);
+            let plan = Release::new(self.ask.pool, 0, trace::UnmapReason::Undo);
+            if let Some(step) = self.continue_release(state, plan, None) {
+                return Some(step);
+            }
+        }
         let Some(Failure::Driver(error)) = self.failure else {
             return None;
         };
         if error.kind != DriverErrorKind::Exhausted {
             return None;
         }
+        if let Some(action) = self.ask_others(state) {
+            return Some(Step::Do(action));
+        }
         let mine = *state.facts.pool(self.ask.pool);
+        for slot in 0..state.facts.pools.len() {
+            state.facts.sweep(slot);
+        }
         let others = state.facts.pools.iter().skip(self.other);
         let found = others.map(|(slot, pool)| (slot, pool.device)).find(|&(slot, device)| {
             slot != self.ask.pool && device == mine.device && release::available(&state.facts, slot, None) > 0
@@ -407,6 +445,16 @@ impl Malloc {
         state.pin_pool(slot);
         let plan = Release::new(slot, mine.granule_up(self.ask.size), trace::UnmapReason::Trim);
         self.continue_release(state, plan, None)
+    }
+
+    /// A question about free memory of the device's other pools whose work may be complete.
+    fn ask_others(&mut self, state: &mut State<'_>) -> Option<Action> {
+        let device = state.facts.pool(self.ask.pool).device;
+        let others = state.facts.pools.iter().filter(|(slot, p)| *slot != self.ask.pool && p.device == device);
+        let mut asks = others.map(|(slot, _)| Ask::about(slot, self.ask.stream));
+        let question = asks.find_map(|ask| ask.settling_question(&state.facts, self.call));
+        drop(asks);
+        self.put(state, question?)
     }
 
     fn continue_release(
@@ -434,7 +482,11 @@ impl Malloc {
             Some(Failure::Driver(error)) if error.kind != DriverErrorKind::Exhausted => MallocError::Driver(error),
             Some(Failure::Arena(full)) => MallocError::ArenaFull(full),
             _ => {
-                let picture = state.picture(&self.ask);
+                let device_full = match self.failure {
+                    Some(Failure::Driver(error)) => Some(error),
+                    _ => None,
+                };
+                let picture = OutOfMemory { device_full, ..state.picture(&self.ask) };
                 let room = picture.limit.0.saturating_sub(picture.reserved.0) >= picture.requested.0;
                 if self.no_range && room {
                     let range = Bytes(state.facts.pool(self.ask.pool).range);
@@ -459,7 +511,9 @@ impl Malloc {
             call: 0,
             rung: 0,
             other: 0,
+            retried: false,
             begun: false,
+            laid: false,
             wait_failed: false,
             grow_failed: false,
             doing: Doing::Nothing,

@@ -4,6 +4,9 @@ use core::cell::RefCell;
 
 /// A lock around the runtime's state. weir takes it once per decision and never while it calls a driver or a sink.
 pub trait Lock<T> {
+    /// Whether another thread can be under way while this one waits.
+    const SHARED: bool;
+
     /// A lock around `value`.
     fn new(value: T) -> Self;
 
@@ -18,6 +21,8 @@ pub trait Lock<T> {
 }
 
 impl<T> Lock<T> for spin::Mutex<T> {
+    const SHARED: bool = true;
+
     fn new(value: T) -> Self {
         Self::new(value)
     }
@@ -37,6 +42,8 @@ impl<T> Lock<T> for spin::Mutex<T> {
 
 /// For a single thread.
 impl<T> Lock<T> for RefCell<T> {
+    const SHARED: bool = false;
+
     fn new(value: T) -> Self {
         Self::new(value)
     }

@@ -4,6 +4,7 @@ use super::State;
 use crate::arena::Link;
 use crate::error::{OutOfMemory, PendingOn};
 use crate::order::Points;
+use crate::release;
 use crate::reuse::{Ask, Choice, Taken};
 use crate::trace;
 use crate::units::Bytes;
@@ -54,6 +55,7 @@ impl State<'_> {
             reserved: Bytes(pool.reserved),
             limit: Bytes(pool.limit),
             largest_usable: Bytes(ask.largest_usable(&self.facts)),
+            unsettled: Bytes(release::held(&self.facts, ask.pool).pending),
             ..OutOfMemory::default()
         };
         let bytes = |on: &Option<PendingOn>| on.map_or(0, |on| on.bytes.0);

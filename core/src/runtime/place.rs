@@ -7,6 +7,7 @@ use crate::error::ArenaFull;
 use crate::facts::Facts;
 use crate::id::AllocId;
 use crate::order::Points;
+use crate::plant::{self, Plant};
 use crate::release::Releasable;
 use crate::reuse::{Choice, Taken};
 
@@ -24,6 +25,9 @@ impl Facts<'_> {
     /// Cuts a block after `size` bytes; neither part is in an index afterwards.
     pub(super) fn cut(&mut self, slot: usize, size: u64) -> Result<usize, ArenaFull> {
         let second = self.blocks.split(slot, size)?;
+        if plant::on(Plant::RemainderWithoutPoints) {
+            self.blocks.get_mut(second).points = Points::NONE;
+        }
         let points = self.blocks.get(second).points;
         self.order.hold_points(&points);
         Ok(second)
@@ -162,7 +166,9 @@ impl Facts<'_> {
                 self.carve(slot, at, at.wrapping_add(size))
             }
             Taken::Granules { block, from, to } => {
-                if self.blocks.room() < 3 {
+                let Block { at, size: whole, .. } = *self.blocks.get(block);
+                let pieces = [at < from, to < at.wrapping_add(whole), to.wrapping_sub(from) > size];
+                if self.blocks.room() < pieces.into_iter().map(usize::from).sum() {
                     return Err(self.blocks.full());
                 }
                 let slot = self.carve(block, from, to)?;
@@ -189,7 +195,12 @@ impl Facts<'_> {
 
     /// Takes adjacent listed blocks as one. The rest of the last keeps its own points.
     fn take_run(&mut self, first: usize, size: u64) -> Result<usize, ArenaFull> {
-        if self.blocks.room() < 1 {
+        let mut bytes = 0u64;
+        let cut = self.blocks.walk(Link::to(first)).find_map(|(_, block)| {
+            bytes = bytes.wrapping_add(block.size);
+            (bytes >= size).then_some(bytes > size)
+        });
+        if self.blocks.room() < usize::from(cut.unwrap_or(false)) {
             return Err(self.blocks.full());
         }
         self.unlist(first);
@@ -204,7 +215,8 @@ impl Facts<'_> {
                 let rest = self.cut(next, missing)?;
                 self.list(rest);
             }
-            let points = self.blocks.get(first).points;
+            let mut points = self.blocks.get(first).points;
+            points.add_all(&self.blocks.get(next).points);
             self.join(first, points);
         }
         Ok(first)
@@ -239,12 +251,23 @@ impl Facts<'_> {
         Ok(Moving { block, at: what.from, to: what.to, set_aside: false })
     }
 
+    /// Sets a block in transit aside until a release tries again.
+    pub(super) fn set_aside(&mut self, slot: usize) {
+        let block = self.blocks.get_mut(slot);
+        block.state = State::Quarantined;
+        let pool = block.pool as usize;
+        let pool = self.pool_mut(pool);
+        pool.set_aside = pool.set_aside.wrapping_add(1);
+    }
+
     /// Begins to move what was set aside.
     pub(super) fn begin_moving_aside(&mut self, slot: usize) -> Moving {
         let block = self.blocks.get_mut(slot);
         block.state = State::Transit;
         let (pool, at, to) = (block.pool as usize, block.at, block.end());
-        self.pool_mut(pool).begin_transit();
+        let slots = self.pool_mut(pool);
+        slots.set_aside = slots.set_aside.wrapping_sub(1);
+        slots.begin_transit();
         Moving { block: slot, at, to, set_aside: true }
     }
 
@@ -256,14 +279,14 @@ impl Facts<'_> {
         if moving.at == moving.to {
             self.settle_hole(moving.block);
         } else if moving.set_aside {
-            self.blocks.get_mut(moving.block).state = State::Quarantined;
+            self.set_aside(moving.block);
         } else if moving.at == from {
             self.settle_free(moving.block);
         } else if let Ok(rest) = self.cut(moving.block, moving.at.wrapping_sub(from)) {
             self.settle_free(rest);
             self.settle_hole(moving.block);
         } else {
-            self.blocks.get_mut(moving.block).state = State::Quarantined;
+            self.set_aside(moving.block);
         }
     }
 

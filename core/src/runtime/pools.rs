@@ -5,7 +5,7 @@ use super::{Lock, Runtime, State};
 use crate::arena::Link;
 use crate::block::{self, Block};
 use crate::driver::{Capabilities, Driver, DriverError, Properties};
-use crate::error::{Arena, ArenaFull, PoolError, Unusable};
+use crate::error::{Arena, ArenaFull, OrderError, PoolError, Unusable};
 use crate::facts::MAX_DEVICES;
 use crate::id::{DeviceId, LabelId, PoolId};
 use crate::policy::{Attribute, Destroy, PoolConfig};
@@ -24,6 +24,16 @@ pub(super) enum DeviceError {
 impl From<Unusable> for DeviceError {
     fn from(unusable: Unusable) -> Self {
         Self::Unusable(unusable)
+    }
+}
+
+impl From<DeviceError> for OrderError {
+    fn from(error: DeviceError) -> Self {
+        match error {
+            DeviceError::Driver(error) => Self::Driver(error),
+            DeviceError::Full(full) => Self::ArenaFull(full),
+            DeviceError::Unusable(unusable) => Self::Unusable(unusable),
+        }
     }
 }
 
@@ -48,11 +58,16 @@ impl Shape {
     fn new(config: &PoolConfig, device: &Properties) -> Result<Self, PoolError> {
         let (granularity, alignment) = (device.granularity, device.alignment);
         let sound = granularity.0.is_power_of_two() && alignment.0.is_power_of_two() && alignment <= granularity;
-        if !sound {
-            return Err(PoolError::BadProperties { granularity, alignment });
+        // More than half of all addresses cannot be a device.
+        if !sound || device.total < granularity || device.total.0 > u64::MAX / 2 {
+            return Err(PoolError::BadProperties { granularity, alignment, total: device.total });
         }
         let limit = match config.limit {
             Bytes::ZERO => device.total.round_down(granularity),
+            limit if limit <= device.total => {
+                let rounded = limit.round_up(granularity).ok_or(PoolError::Overflow { limit })?;
+                rounded.min(device.total.round_down(granularity))
+            }
             limit => limit.round_up(granularity).ok_or(PoolError::Overflow { limit })?,
         };
         if limit > device.total || limit == Bytes::ZERO {
@@ -83,7 +98,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         if let Some(properties) = known {
             return Ok(properties);
         }
-        let properties = self.driver.properties(id).map_err(DeviceError::Driver)?;
+        let properties = self.note_failure(self.driver.properties(id)).map_err(DeviceError::Driver)?;
         self.enter(|state| {
             if state.facts.device(id).is_none() {
                 let device = Device { id, properties, default_pool: None, streams: 0, burst: 0 };
@@ -122,8 +137,11 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         };
         let made = self.commit(|state| state.found_pool(slot, base, &shape, config, &properties))?;
         made.map_err(|error| {
-            // The range must not stay behind; if the driver keeps it, that is its last word.
-            let _ = self.driver.release(config.device, base, Bytes(shape.range));
+            if !matches!(error, PoolError::BadRange { .. }) {
+                // The range must not stay behind; if the driver keeps it, that is its last word. One that is no range of
+                // its own is left alone: it may be another pool's.
+                let _ = self.note_failure(self.driver.release(config.device, base, Bytes(shape.range)));
+            }
             refused(error)
         })
     }
@@ -133,7 +151,10 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     /// # Errors
     /// As [`create_pool`](Self::create_pool).
     pub fn default_pool(&self, device: DeviceId) -> Result<PoolId, PoolError> {
-        self.know_device(device)?;
+        if let Err(error) = self.know_device(device) {
+            let error = PoolError::from(error);
+            return Err(self.commit(|state| state.refuse_pool(Verb::CreatePool, None, error))?);
+        }
         let current = |state: &mut State<'a>| {
             let pool = state.facts.device(device).and_then(|d| d.default_pool)?;
             state.facts.find_pool(pool).is_ok().then_some(pool)
@@ -165,9 +186,16 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     /// Live blocks are left and `how` does not allow that, or the id is not live.
     pub fn destroy_pool(&self, pool: PoolId, how: Destroy) -> Result<(), PoolError> {
         let slot = self.enter(|state| {
-            let ended = state.end_pool(pool, how);
-            ended.map_err(|error| state.refuse_pool(Verb::DestroyPool, Some(pool), error))
+            let closed = state.close_pool(pool, L::SHARED);
+            closed.map_err(|error| state.refuse_pool(Verb::DestroyPool, Some(pool), error))
         })?;
+        while self.commit(|state| state.facts.pool(slot).pins > 0)? {
+            L::relax();
+        }
+        self.commit(|state| {
+            let ended = state.end_pool(pool, slot, how);
+            ended.map_err(|error| state.refuse_pool(Verb::DestroyPool, Some(pool), error))
+        })??;
         let mut plan = self.commit(|state| {
             state.pin_pool(slot);
             Release::new(slot, release::surplus(&state.facts, slot, 0), UnmapReason::Destroy)
@@ -183,7 +211,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
             let pool = state.facts.pool_mut(slot);
             let empty = pool.standing == Standing::Dying && pool.reserved == 0 && pool.coming == 0 && pool.pins == 0;
             if empty {
-                pool.standing = Standing::Coming;
+                pool.standing = Standing::Leaving;
             }
             empty.then_some(*pool)
         })?;
@@ -252,6 +280,18 @@ impl State<'_> {
         Ok(slot)
     }
 
+    /// Whether the driver gave a range that no pool can live in: not aligned, wrapping, or not its own.
+    fn is_bad_range(&self, slot: usize, base: DevicePtr, shape: &Shape, device: &Properties) -> bool {
+        let Some(end) = base.0.checked_add(shape.range) else { return true };
+        let meets = |pool: &PoolSlot| {
+            !matches!(pool.standing, Standing::Vacant | Standing::Coming)
+                && base.0 < pool.base.saturating_add(pool.range)
+                && pool.base < end
+        };
+        let taken = self.facts.pools.iter().any(|(other, pool)| other != slot && meets(pool));
+        base.0 == 0 || !base.0.is_multiple_of(device.granularity.0) || taken
+    }
+
     /// The range is reserved: the pool begins as one hole.
     fn found_pool(
         &mut self,
@@ -268,6 +308,10 @@ impl State<'_> {
             state: block::State::Hole,
             ..<Block as crate::arena::Empty>::EMPTY
         };
+        if self.is_bad_range(slot, base, shape, device) {
+            self.facts.pool_mut(slot).standing = Standing::Vacant;
+            return Err(PoolError::BadRange { base, bytes: Bytes(shape.range) });
+        }
         let added = self.facts.blocks.add(hole);
         let pool = self.facts.pool_mut(slot);
         let Ok(first) = added else {
@@ -299,10 +343,23 @@ impl State<'_> {
         Ok(id)
     }
 
-    fn end_pool(&mut self, id: PoolId, how: Destroy) -> Result<usize, PoolError> {
+    /// Calls that begin from now on find the pool stale. On one thread a call in flight that is under this one would be
+    /// waited for in vain.
+    fn close_pool(&mut self, id: PoolId, shared: bool) -> Result<usize, PoolError> {
         let slot = self.facts.find_pool(id)?;
+        let pool = self.facts.pool_mut(slot);
+        if pool.pins > 0 && !shared {
+            return Err(Unusable::Busy.into());
+        }
+        pool.standing = Standing::Closing;
+        Ok(slot)
+    }
+
+    /// No call in flight names the pool any more.
+    fn end_pool(&mut self, id: PoolId, slot: usize, how: Destroy) -> Result<(), PoolError> {
         let PoolSlot { live_blocks, used, .. } = *self.facts.pool(slot);
         if live_blocks > 0 && how == Destroy::IfEmpty {
+            self.facts.pool_mut(slot).standing = Standing::Live;
             return Err(PoolError::LiveBlocks { count: live_blocks, bytes: Bytes(used) });
         }
         if live_blocks > 0 {
@@ -310,12 +367,13 @@ impl State<'_> {
         }
         self.facts.pool_mut(slot).standing = Standing::Dying;
         self.record(Record::PoolDestroyed { pool: id, leaked: Bytes(used) });
-        Ok(slot)
+        Ok(())
     }
 
     /// Frees what is live: nobody knows who uses it, so it waits for everything.
     fn abandon_live(&mut self, slot: usize) {
-        let points = self.facts.order.points_of_everything();
+        let device = self.facts.pool(slot).device;
+        let points = self.facts.order.points_of_everything(device);
         let mut at = self.facts.pool(slot).first;
         for _ in 0..self.facts.blocks.in_use() {
             let Some(found) = at.slot() else { break };

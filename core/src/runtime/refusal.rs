@@ -132,6 +132,7 @@ impl State<'_> {
             PoolError::ArenaFull(full) => full.into(),
             PoolError::LimitAboveDevice { limit, .. } | PoolError::Overflow { limit } => Refusal::BadValue(limit.0),
             PoolError::BadProperties { granularity, .. } => Refusal::BadValue(granularity.0),
+            PoolError::BadRange { base, .. } => Refusal::BadValue(base.0),
             PoolError::LiveBlocks { count, bytes } => Refusal::LiveBlocks(count, bytes),
             PoolError::ReadOnly(attribute) => Refusal::BadValue(attribute as u64),
             PoolError::OnlyReset { value, .. } => Refusal::BadValue(value),

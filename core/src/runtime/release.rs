@@ -9,6 +9,7 @@ use crate::granule::Place;
 use crate::id::PoolId;
 use crate::pool::Standing;
 use crate::release;
+use crate::reuse::is_settled;
 use crate::trace::{Record, Sink, UnmapReason, Verb};
 use crate::units::{Bytes, DevicePtr};
 
@@ -43,6 +44,8 @@ pub(super) struct Release {
     left: u64,
     doing: Doing,
     moving: Option<Moving>,
+    /// Where the granules begin that were unmapped one after the other.
+    from: u64,
     unmapped: u32,
     begun: bool,
     /// The driver refused once: no more is tried in this call.
@@ -57,6 +60,7 @@ impl Release {
             left: bytes,
             doing: Doing::Nothing,
             moving: None,
+            from: 0,
             unmapped: 0,
             begun: false,
             refused: false,
@@ -74,6 +78,9 @@ impl Release {
             (Doing::Unmapping { granule }, Ok(_)) => {
                 state.facts.granules.unmapped(granule);
                 if let Some(moving) = &mut self.moving {
+                    if self.unmapped == 0 {
+                        self.from = moving.at;
+                    }
                     moving.at = moving.at.wrapping_add(granularity);
                 }
                 self.unmapped = self.unmapped.wrapping_add(1);
@@ -102,11 +109,10 @@ impl Release {
     /// The run that was being released is at its end, or the driver refused.
     fn end_run(&mut self, state: &mut State<'_>) {
         let Some(moving) = self.moving.take() else { return };
-        let from = state.facts.blocks.get(moving.block).at;
         state.facts.end_moving(moving);
         if self.unmapped > 0 {
             let pool = state.facts.pool_id(self.pool);
-            let offset = Bytes(from.wrapping_sub(state.facts.pool(self.pool).base));
+            let offset = Bytes(self.from.wrapping_sub(state.facts.pool(self.pool).base));
             state.record(Record::Unmapped { pool, offset, granules: self.unmapped, reason: self.reason });
         }
         self.unmapped = 0;
@@ -137,7 +143,10 @@ impl Release {
     /// What an earlier failure set aside.
     fn retry(&mut self, state: &mut State<'_>) -> Option<Action> {
         let first = state.facts.pool(self.pool).first;
-        let aside = state.facts.blocks.walk(first).find(|(_, b)| b.state == block::State::Quarantined);
+        let settled = |b: &block::Block| is_settled(&state.facts, b);
+        let ready = |b: &block::Block| b.state == block::State::Quarantined && settled(b);
+        let any = state.facts.pool(self.pool).set_aside > 0;
+        let aside = if any { state.facts.blocks.walk(first).find(|(_, b)| ready(b)) } else { None };
         if let Some((slot, _)) = aside {
             self.moving = Some(state.facts.begin_moving_aside(slot));
             return self.unmap_next(state);
@@ -169,14 +178,12 @@ impl Plan for Release {
             if self.refused {
                 return Step::Done(());
             }
-            if let Some(action) = self.retry(state) {
-                return Step::Do(action);
-            }
             let next = release::next(&state.facts, self.pool, self.left, None);
-            match next.map(|next| state.facts.begin_moving(next)) {
-                Some(Ok(moving)) => self.moving = Some(moving),
-                // No slot to cut the block with: less is released, nothing is lost.
-                Some(Err(_)) | None => return Step::Done(()),
+            // Where there is no slot to cut the block with, less is released and nothing lost.
+            self.moving = next.and_then(|next| state.facts.begin_moving(next).ok());
+            if self.moving.is_none() {
+                // Last, so that what fails for ever holds nothing else up.
+                return self.retry(state).map_or(Step::Done(()), Step::Do);
             }
         }
     }
@@ -222,6 +229,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
 
     /// Releases what stands above the thresholds, and what is left of destroyed pools. Runs after a synchronisation.
     pub(super) fn release_surplus(&self, device: crate::id::DeviceId) -> Result<(), crate::error::Unusable> {
+        self.reap()?;
         let mut from = 0;
         while let Some(slot) = self.commit(|state| state.next_surplus(device, from))? {
             let mut plan = self.commit(|state| {
@@ -247,15 +255,17 @@ impl State<'_> {
     fn next_surplus(&mut self, device: crate::id::DeviceId, from: usize) -> Option<usize> {
         self.facts.pools.iter().skip(from).map(|(slot, p)| (slot, *p)).find_map(|(slot, pool)| {
             let held = match pool.standing {
-                Standing::Live => {
-                    release::surplus(&self.facts, slot, pool.threshold) > 0
-                        || self.facts.granules.quarantined_of(slot).is_some()
-                }
+                Standing::Live => release::surplus(&self.facts, slot, pool.threshold) > 0 || self.is_quarantined(slot),
                 Standing::Dying => true,
-                Standing::Vacant | Standing::Coming => false,
+                Standing::Vacant | Standing::Coming | Standing::Closing | Standing::Leaving => false,
             };
             (pool.device == device && held).then_some(slot)
         })
+    }
+
+    /// Whether anything of the pool waits for a release to try again.
+    pub(super) fn is_quarantined(&self, slot: usize) -> bool {
+        self.facts.pool(slot).set_aside > 0 || self.facts.granules.quarantined_of(slot).is_some()
     }
 
     pub(super) fn pin_pool(&mut self, slot: usize) {

@@ -12,7 +12,7 @@ use crate::id::{AllocId, DeviceId};
 use crate::name::Names;
 use crate::order::{Mark, Order, OrderArenas};
 use crate::trace::{self, Log, Record};
-use crate::units::Nanos;
+use crate::units::{Nanos, Seq};
 
 /// Driver calls that succeeded, and what weir did of its own accord. Each counts from the runtime's beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,6 +51,19 @@ pub struct State<'a> {
     calls: u64,
     allocations: u64,
     frees: u64,
+    /// The latest frees, so that a double free is named although the block has merged since.
+    recent: [Freed; RECENT],
+}
+
+/// How many frees are remembered by name.
+const RECENT: usize = 64;
+
+/// A free that is remembered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Freed {
+    pub(crate) at: u64,
+    pub(crate) id: AllocId,
+    pub(crate) mark: Mark,
 }
 
 impl<'a> State<'a> {
@@ -84,6 +97,7 @@ impl<'a> State<'a> {
             calls: 0,
             allocations: 0,
             frees: 0,
+            recent: [Freed { at: 0, id: AllocId(0), mark: Mark { stream: 0, seq: Seq::ZERO } }; RECENT],
         }
     }
 
@@ -139,9 +153,18 @@ impl<'a> State<'a> {
         AllocId(self.allocations)
     }
 
-    pub(crate) fn next_free(&mut self) -> u64 {
+    /// A number for a free, which is remembered.
+    pub(crate) fn next_free(&mut self, freed: Freed) -> u64 {
         self.frees = self.frees.wrapping_add(1);
+        if let Some(place) = self.recent.get_mut(self.frees as usize % RECENT) {
+            *place = freed;
+        }
         self.frees
+    }
+
+    /// The remembered free of the block that began at `at`.
+    pub(crate) fn recent_free(&self, at: u64) -> Option<Freed> {
+        self.recent.iter().filter(|freed| freed.at == at).max_by_key(|freed| freed.id).copied()
     }
 
     /// Counts a driver call that a plan asked for, and logs its failure.

@@ -8,6 +8,7 @@ use crate::id::{DeviceId, StreamId};
 use crate::order::{Flight, Tenancy};
 use crate::policy::StreamKind;
 use crate::trace::{Record, Sink, Verb};
+use crate::units::Seq;
 
 /// A stream as it is made known. The driver or the vendor creates it; the runtime gives it an identity, so that a handle
 /// that the vendor hands out again is a new stream.
@@ -57,7 +58,9 @@ impl Plan for Farewell {
             return Step::Done(());
         }
         let stream = *state.facts.order.stream(self.slot);
-        if stream.known == stream.head || stream.capturing {
+        // Kernels are not seen: whatever the last call's position says, work may be queued behind it.
+        state.facts.order.tick(self.slot);
+        if stream.capturing {
             return Step::Done(());
         }
         match state.lay_marker(self.slot, stream.native) {
@@ -73,25 +76,30 @@ impl Plan for Farewell {
 /// Asks whether destroyed streams are complete, so that their slots can be given away.
 struct Reap {
     at: usize,
-    asked: Option<usize>,
+    /// The stream that was asked about, the marker, and where it stands.
+    asked: Option<(usize, usize, Seq)>,
 }
 
 impl Plan for Reap {
     type Output = ();
 
     fn advance(&mut self, state: &mut State<'_>, outcome: Option<Outcome>) -> Step<()> {
-        if let (Some(outcome), Some(marker)) = (outcome, self.asked.take()) {
+        if let (Some(outcome), Some((slot, marker, seq))) = (outcome, self.asked.take()) {
             let answer = super::state::completion(outcome);
             let complete = matches!(answer, Ok(crate::driver::Completion::Complete));
             state.facts.order.end_marker_query(marker, complete);
+            if answer.is_ok() {
+                let stream = state.facts.order.stream_id(slot);
+                state.record(Record::Asked { stream, seq, complete });
+            }
         }
         while self.at < state.facts.order.width() {
             let slot = self.at;
             self.at = self.at.wrapping_add(1);
             let dying = state.facts.order.stream(slot).tenancy == Tenancy::Dying;
-            if let Some((marker, _)) = state.facts.order.latest_marker(slot).filter(|_| dying) {
+            if let Some((marker, seq)) = state.facts.order.latest_marker(slot).filter(|_| dying) {
                 state.facts.order.pin_marker(marker);
-                self.asked = Some(marker);
+                self.asked = Some((slot, marker, seq));
                 return Step::Do(Action::Query { what: Target::Marker(state.marker_slot(marker)) });
             }
         }
@@ -106,20 +114,24 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     /// A live stream has the same key; no slot is left (destroyed streams keep theirs until their work is complete); or
     /// the driver does not know the device.
     pub fn create_stream(&self, config: StreamConfig) -> Result<StreamId, OrderError> {
-        self.know_device(config.device).map_err(|error| match error {
-            super::pools::DeviceError::Driver(error) => OrderError::Driver(error),
-            super::pools::DeviceError::Full(full) => OrderError::ArenaFull(full),
-            super::pools::DeviceError::Unusable(unusable) => OrderError::Unusable(unusable),
-        })?;
+        if let Err(error) = self.know_device(config.device) {
+            let error = OrderError::from(error);
+            return Err(self.commit(|state| state.refuse_order(Verb::CreateStream, None, error))?);
+        }
         match self.enter(|state| state.create_stream(config)) {
             Err(OrderError::ArenaFull(_)) => {
-                self.drive(&mut Reap { at: 0, asked: None })?;
+                self.reap()?;
                 self.enter(|state| {
                     state.create_stream(config).map_err(|error| state.refuse_order(Verb::CreateStream, None, error))
                 })
             }
             other => other,
         }
+    }
+
+    /// Asks about destroyed streams, where there are any.
+    pub(super) fn reap(&self) -> Result<(), Unusable> {
+        self.drive(&mut Reap { at: 0, asked: None })
     }
 
     /// Ends a stream. Memory that was freed or used on it becomes reusable when its work is complete; where the driver
@@ -132,6 +144,9 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     pub fn destroy_stream(&self, stream: StreamId) -> Result<(), OrderError> {
         let slot = self.enter(|state| {
             let slot = state.find_stream(Verb::DestroyStream, stream)?;
+            if state.facts.order.stream(slot).pins > 0 && !L::SHARED {
+                return Err(Unusable::Busy.into());
+            }
             state.pin_stream(slot);
             Ok::<_, OrderError>(slot)
         })?;
@@ -151,7 +166,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         while self.commit(|state| state.facts.order.stream(slot).pins > 0)? {
             L::relax();
         }
-        Ok(self.commit(|state| state.facts.order.settle(slot, crate::units::Seq::ZERO, crate::order::Level::Known))?)
+        Ok(self.commit(|state| state.facts.order.settle(slot, Seq::ZERO, crate::order::Level::Known))?)
     }
 
     /// The driver's name of a stream.

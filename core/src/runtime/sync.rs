@@ -37,7 +37,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         let performed = perform();
         let device = self
             .commit(|state| {
-                state.facts.order.end_sync(flight, performed.is_ok());
+                state.facts.order.end_sync(flight, performed.is_ok(), Level::Seen);
                 match performed {
                     Ok(()) => state.record(Record::StreamSynchronized { stream, seq: head }),
                     Err(_) => state.refuse_by_driver(Verb::Synchronize, Some(slot)),
@@ -87,7 +87,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         let flight = self.begin_device_sync(device)?;
         let performed = self.synchronise(Target::Device(device));
         self.commit(|state| {
-            state.facts.order.end_sync(flight, performed.is_ok());
+            state.facts.order.end_sync(flight, performed.is_ok(), Level::Seen);
             match performed {
                 Ok(()) => state.record(Record::DeviceSynchronized { device }),
                 Err(_) => state.refuse_by_driver(Verb::Synchronize, None),

@@ -39,7 +39,7 @@ impl State<'_> {
         self.facts.order.check().map_err(|what| Violation { what, place: 0 })?;
         let mut blocks = 0;
         for (slot, pool) in self.facts.pools.iter() {
-            if matches!(pool.standing, Standing::Live | Standing::Dying) {
+            if !matches!(pool.standing, Standing::Vacant | Standing::Coming) {
                 blocks += self.verify_pool(slot, pool)?;
             }
         }

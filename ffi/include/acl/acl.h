@@ -33,8 +33,9 @@ extern "C" {
 aclError aclInit(const char *configPath);
 
 /**
- * Ends: finishes what is queued, destroys what is left, and completes the log. One call is enough for any number of
- * aclInit. The program may begin again.
+ * Ends: waits for the calls that other threads are in, finishes what is queued, destroys what is left, and completes the
+ * log. One call is enough for any number of aclInit. The program may begin again. ACL_ERROR_INVALID_FILE, with one line
+ * on the standard error stream, where the log that WEIR_LOG names is not whole; everything has ended all the same.
  */
 aclError aclFinalize(void);
 

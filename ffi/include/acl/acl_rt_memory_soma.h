@@ -8,6 +8,8 @@
  *  - A pool that is exhausted answers ACL_ERROR_RT_MEMORY_ALLOCATION (207001), which nothing else does.
  *  - aclrtMemPoolTrimTo below what is in use releases what it can, and succeeds.
  *  - A high mark that is reset stands at the current value, not at 0.
+ *  - aclrtMemPoolFreeAsync refuses an address that is in no pool (107000). CANN takes any for memory of aclrtMalloc, and
+ *    succeeds.
  *
  * Written for weir from CANN's public documentation. C11 and C++17. SPDX-License-Identifier: MIT OR Apache-2.0
  */
@@ -89,7 +91,7 @@ aclError aclrtMemPoolGetAttr(aclrtMemPool memPool, aclrtMemPoolAttr attr, void *
 
 /**
  * Allocates, for work that is queued on the stream from now on. A size of 0 succeeds and leaves `*ptr` alone. 207001
- * when the pool is exhausted, 507000 for what is no pool, 107000 for a size beyond all addresses. The default stream
+ * when the pool is exhausted, 507000 for what is no pool, 107000 for a size of more than 2^64 bytes less a granule of 2 MiB. The default stream
  * (null) cannot allocate: 100000.
  */
 aclError aclrtMemPoolMallocAsync(void **ptr, size_t size, aclrtMemPool memPool, aclrtStream stream);

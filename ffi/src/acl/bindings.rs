@@ -332,7 +332,7 @@ unsafe extern "C" {
 }
 unsafe extern "C" {
     /** Allocates, for work that is queued on the stream from now on. A size of 0 succeeds and leaves `*ptr` alone. 207001
- when the pool is exhausted, 507000 for what is no pool, 107000 for a size beyond all addresses. The default stream
+ when the pool is exhausted, 507000 for what is no pool, 107000 for a size of more than 2^64 bytes less a granule of 2 MiB. The default stream
  (null) cannot allocate: 100000.*/
     pub fn aclrtMemPoolMallocAsync(
         ptr: *mut *mut ::core::ffi::c_void,
@@ -363,8 +363,9 @@ unsafe extern "C" {
     pub fn aclInit(configPath: *const ::core::ffi::c_char) -> aclError;
 }
 unsafe extern "C" {
-    /** Ends: finishes what is queued, destroys what is left, and completes the log. One call is enough for any number of
- aclInit. The program may begin again.*/
+    /** Ends: waits for the calls that other threads are in, finishes what is queued, destroys what is left, and completes the
+ log. One call is enough for any number of aclInit. The program may begin again. ACL_ERROR_INVALID_FILE, with one line
+ on the standard error stream, where the log that WEIR_LOG names is not whole; everything has ended all the same.*/
     pub fn aclFinalize() -> aclError;
 }
 unsafe extern "C" {

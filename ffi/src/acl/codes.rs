@@ -105,9 +105,10 @@ impl From<PoolError> for Refusal {
                 Self::with(acl::ACL_ERROR_RT_PARAM_INVALID, &error)
             }
             PoolError::Driver(failed) => Self::with(driver_code(failed), &error),
-            PoolError::BadProperties { .. } | PoolError::LiveBlocks { .. } | PoolError::Unusable(_) => {
-                Self::with(acl::ACL_ERROR_INTERNAL_ERROR, &error)
-            }
+            PoolError::BadProperties { .. }
+            | PoolError::BadRange { .. }
+            | PoolError::LiveBlocks { .. }
+            | PoolError::Unusable(_) => Self::with(acl::ACL_ERROR_INTERNAL_ERROR, &error),
         }
     }
 }

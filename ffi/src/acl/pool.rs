@@ -175,6 +175,11 @@ pub unsafe extern "C" fn aclrtMemPoolMallocAsync(
         }
         let stream = world.stream(stream)?;
         let pool = find(world, memPool, acl::ACL_ERROR_RT_INTERNAL_ERROR)?;
+        if Bytes(size as u64).round_up(world.host().config().granularity).is_none() {
+            return Err(Refusal::argument(format!(
+                "{size} bytes, rounded up to whole granules, do not fit in 64 bits"
+            )));
+        }
         let made = world.runtime.malloc_async(pool.id, Bytes(size as u64), stream.id)?;
         let address =
             usize::try_from(made.0).map_err(|_| Refusal::argument("the address has no place in a pointer"))?;

@@ -3,8 +3,10 @@
 use super::bindings as acl;
 use super::codes::{Refusal, guard};
 use super::handle::{Kind, Raw, Table, from_raw};
-use super::settings::{self, LogSink};
+use super::settings;
+use crate::calls::{Call, Calls, Counted};
 use crate::host::{HostConfig, HostDriver};
+use crate::log_sink::LogSink;
 use crate::owned::Owned;
 use core::cell::Cell;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -75,12 +77,19 @@ pub(super) struct Use {
 
 /// Everything of one `aclInit`.
 pub(super) struct World {
+    calls: Calls,
     pub(super) runtime: Owned<HostDriver, LogSink>,
     pub(super) contexts: Table<Context>,
     pub(super) streams: Table<Stream>,
     pub(super) events: Table<Event>,
     pub(super) pools: Table<Pool>,
     devices: Box<[Mutex<Use>]>,
+}
+
+impl Counted for World {
+    fn calls(&self) -> &Calls {
+        &self.calls
+    }
 }
 
 static WORLD: RwLock<Option<Arc<World>>> = RwLock::new(None);
@@ -102,9 +111,10 @@ pub(super) fn call(work: impl FnOnce(&World) -> Result<(), Refusal>) -> acl::acl
     guard(|| work(&*current()?))
 }
 
-pub(super) fn current() -> Result<Arc<World>, Refusal> {
+/// Begins a call; `aclFinalize` waits for it to end.
+pub(super) fn current() -> Result<Call<World>, Refusal> {
     let world = WORLD.read().unwrap_or_else(PoisonError::into_inner);
-    world.clone().ok_or_else(|| Refusal::new(acl::ACL_ERROR_UNINITIALIZE, "aclInit was not called"))
+    world.as_ref().map(Call::begin).ok_or_else(|| Refusal::new(acl::ACL_ERROR_UNINITIALIZE, "aclInit was not called"))
 }
 
 /// Makes the world, if there is none.
@@ -130,6 +140,7 @@ pub(super) fn end() -> Result<(), Refusal> {
         });
     };
     ENDED.store(true, Ordering::Relaxed);
+    world.calls.wait();
     world.close()
 }
 
@@ -154,6 +165,7 @@ impl World {
         let (sink, pages) = settings::log()?;
         let driver = HostDriver::new(config).map_err(|error| settings::bad_total(config.total, error))?;
         Ok(Self {
+            calls: Calls::default(),
             devices: (0..config.devices).map(|_| Mutex::default()).collect(),
             runtime: Owned::new(capacities(config.total, config.granularity, pages), driver, sink),
             contexts: Table::new(Kind::Context),
@@ -300,7 +312,8 @@ impl World {
             let ended = self.events.take(event).map_or(Ok(()), |event| self.runtime.destroy_event(event.id));
             first = first.and(ended.map_err(Refusal::from));
         }
-        self.runtime.flush();
-        first
+        let lost = || self.runtime.counters().records_lost;
+        let complaint = self.runtime.with_sink(|sink| sink.complaint(lost()));
+        first.and(complaint.map_or(Ok(()), |text| Err(settings::bad_log(text))))
     }
 }

@@ -4,6 +4,7 @@ use super::arguments::{choice, output};
 use super::failure::{Failure, copy_text, guard};
 use super::instance::call;
 use crate::bindings::{weir_kernel, weir_kernel_fn, weir_ptr, weir_runtime, weir_status as s, weir_stream};
+use crate::calls::{Counted, Here};
 use crate::host::{Access, HostError, Launch};
 use core::cell::Cell;
 use core::ffi::{CStr, c_char, c_int, c_void};
@@ -60,7 +61,10 @@ pub unsafe extern "C" fn weir_host_launch(
         let function = function.ok_or_else(|| Failure::invalid("`fn` is null"))?;
         let user = Carried(user);
         let (host, stream) = (instance.host()?, instance.native(stream)?);
+        let place = instance.calls().place();
         host.launch_with(stream, move |launch| {
+            // The end of the runtime waits for its kernels, so none may ask for it.
+            let _here = Here::at(place);
             as_kernel(launch, |kernel| {
                 // SAFETY: the program's function, with a pointer that is good until it returns.
                 unsafe { function(kernel, user.pointer()) };

@@ -2,17 +2,18 @@
 
 use super::driver::AnyDriver;
 use super::failure::{Failure, guard};
-use super::sink::LogSink;
 use crate::bindings::{weir_event, weir_pool, weir_runtime, weir_status as s, weir_stream};
+use crate::calls::{Call, Calls, Counted};
 use crate::host::HostDriver;
 use crate::lock::Parking;
+use crate::log_sink::LogSink;
 use crate::owned::Owned;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use weir::driver::NativeStream;
-use weir::id::{DeviceId, EventId, PoolId, StreamId};
+use weir::id::{DeviceId, EventId, LabelId, PoolId, StreamId};
 use weir::policy::Destroy;
 use weir::{Capacities, Runtime, State};
 
@@ -25,36 +26,39 @@ struct Known {
     pools: BTreeSet<PoolId>,
     streams: BTreeMap<StreamId, (DeviceId, NativeStream)>,
     devices: BTreeSet<DeviceId>,
+    labels: BTreeSet<u32>,
 }
 
 /// A runtime with what it stands on.
 pub(crate) struct Instance {
     serial: u64,
+    calls: Calls,
     runtime: Owned<AnyDriver, LogSink>,
     known: Mutex<Known>,
+}
+
+impl Counted for Instance {
+    fn calls(&self) -> &Calls {
+        &self.calls
+    }
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 static ALL: RwLock<BTreeMap<u64, Arc<Instance>>> = RwLock::new(BTreeMap::new());
 
-/// Slots of one kind that a handle can name; the bits above tell the runtimes apart.
-pub(super) const MAX_SLOTS: usize = 1 << TAG_SHIFT;
-const TAG_SHIFT: u32 = 20;
-const TAG_MASK: u64 = 0xfff;
-
 /// Makes a runtime and its handle.
 pub(super) fn open(capacities: Capacities, driver: AnyDriver, sink: LogSink) -> weir_runtime {
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
     let runtime = Owned::new(capacities, driver, sink);
-    let instance = Instance { serial: id, runtime, known: Mutex::default() };
+    let instance = Instance { serial: id, calls: Calls::default(), runtime, known: Mutex::default() };
     ALL.write().unwrap_or_else(PoisonError::into_inner).insert(id, Arc::new(instance));
     weir_runtime { id }
 }
 
-/// The runtime of a handle.
-pub(crate) fn find(runtime: weir_runtime) -> Result<Arc<Instance>, Failure> {
+/// Begins a call about the runtime of a handle.
+pub(super) fn enter(runtime: weir_runtime) -> Result<Call<Instance>, Failure> {
     let all = ALL.read().unwrap_or_else(PoisonError::into_inner);
-    all.get(&runtime.id).cloned().ok_or_else(|| missing(runtime.id))
+    all.get(&runtime.id).map(Call::begin).ok_or_else(|| missing(runtime.id))
 }
 
 fn missing(id: u64) -> Failure {
@@ -63,15 +67,56 @@ fn missing(id: u64) -> Failure {
     Failure::new(s::WEIR_BAD_HANDLE, format!("runtime {id} {what}"))
 }
 
-/// Takes the runtime of a handle out: it is gone for all later calls.
-pub(super) fn take(runtime: weir_runtime) -> Result<Arc<Instance>, Failure> {
-    let taken = ALL.write().unwrap_or_else(PoisonError::into_inner).remove(&runtime.id);
-    taken.ok_or_else(|| missing(runtime.id))
+/// Ends the runtime of a handle: it is gone for all later calls, and those in flight end first.
+pub(super) fn end(runtime: weir_runtime) -> Result<(), Failure> {
+    let instance = take(runtime)?;
+    instance.calls.wait();
+    instance.close().map_err(|failure| instance.explain(failure))
+}
+
+fn take(runtime: weir_runtime) -> Result<Arc<Instance>, Failure> {
+    let mut all = ALL.write().unwrap_or_else(PoisonError::into_inner);
+    if all.get(&runtime.id).is_some_and(|instance| instance.calls.is_here()) {
+        let text =
+            format!("runtime {} cannot be destroyed from within a call about it or a kernel of its own", runtime.id);
+        return Err(Failure::new(s::WEIR_BUSY, text));
+    }
+    all.remove(&runtime.id).ok_or_else(|| missing(runtime.id))
 }
 
 /// The body of a function about a runtime.
 pub(crate) fn call(runtime: weir_runtime, work: impl FnOnce(&Instance) -> Result<(), Failure>) -> c_int {
-    guard(|| work(&*find(runtime)?))
+    guard(|| {
+        let instance = enter(runtime)?;
+        work(&instance).map_err(|failure| instance.explain(failure))
+    })
+}
+
+/// What a handle names; part of it, so that an event is never taken for a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Pool = 1,
+    Stream = 2,
+    Event = 3,
+}
+
+/// Slots of one kind that a handle can name; the bits above, up to the generation's, tell the kinds apart.
+pub(super) const MAX_SLOTS: usize = 1 << KIND_SHIFT;
+const KIND_SHIFT: u32 = 28;
+const KIND_MASK: u64 = 0xf << KIND_SHIFT;
+
+impl Kind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Pool => "pool",
+            Self::Stream => "stream",
+            Self::Event => "event",
+        }
+    }
+
+    const fn bits(self) -> u64 {
+        (self as u64) << KIND_SHIFT
+    }
 }
 
 impl Instance {
@@ -93,45 +138,77 @@ impl Instance {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The handle of an id of this runtime's.
-    fn give(&self, raw: u64) -> u64 {
-        raw | ((self.serial & TAG_MASK) << TAG_SHIFT)
+    /// Refuses a device that the host driver does not have, by its number. Another driver says so itself.
+    pub(super) fn check_device(&self, device: DeviceId) -> Result<(), Failure> {
+        match self.runtime.driver() {
+            AnyDriver::Host(host) => Ok(host.created(device).map(drop)?),
+            AnyDriver::Table(_) => Ok(()),
+        }
     }
 
-    /// The id of a handle, if it is of this runtime.
-    fn accept(&self, handle: u64, kind: &str) -> Result<u64, Failure> {
-        if handle == 0 {
-            return Err(Failure::new(s::WEIR_BAD_HANDLE, format!("the {kind} handle is 0, which names nothing")));
+    /// Adds what is wrong with the host devices to a failure that it may be the reason of.
+    fn explain(&self, mut failure: Failure) -> Failure {
+        if let (s::WEIR_DRIVER_ERROR, AnyDriver::Host(host)) = (failure.status, self.runtime.driver()) {
+            for device in (0..host.config().devices).map(DeviceId) {
+                if let Ok(Some(fault)) = host.fault(device) {
+                    failure.text.push_str(&format!("; device {device} has a fault: {fault}"));
+                }
+            }
         }
-        if (handle >> TAG_SHIFT) & TAG_MASK != self.serial & TAG_MASK {
-            let text = format!("the {kind} handle {handle:#x} is not of runtime {}", self.serial);
-            return Err(Failure::new(s::WEIR_BAD_HANDLE, text));
+        failure
+    }
+
+    /// The id in a handle, if it is of this kind and of this runtime.
+    fn accept(&self, kind: Kind, id: u64, owner: u64) -> Result<u64, Failure> {
+        let name = kind.name();
+        let bad = |text| Err(Failure::new(s::WEIR_BAD_HANDLE, text));
+        if id == 0 {
+            return bad(format!("the {name} handle is 0, which names nothing"));
         }
-        Ok(handle & !(TAG_MASK << TAG_SHIFT))
+        if owner != self.serial {
+            return bad(format!("the {name} handle {id:#x} is not of runtime {}, but of {owner}", self.serial));
+        }
+        if id & KIND_MASK != kind.bits() {
+            return bad(format!("the handle {id:#x} is no {name}"));
+        }
+        Ok(id & !KIND_MASK)
     }
 
     pub(super) fn pool(&self, pool: weir_pool) -> Result<PoolId, Failure> {
-        self.accept(pool.id, "pool").map(PoolId::from_raw)
+        self.accept(Kind::Pool, pool.id, pool.runtime).map(PoolId::from_raw)
     }
 
     pub(super) fn stream(&self, stream: weir_stream) -> Result<StreamId, Failure> {
-        self.accept(stream.id, "stream").map(StreamId::from_raw)
+        self.accept(Kind::Stream, stream.id, stream.runtime).map(StreamId::from_raw)
     }
 
     pub(super) fn event(&self, event: weir_event) -> Result<EventId, Failure> {
-        self.accept(event.id, "event").map(EventId::from_raw)
+        self.accept(Kind::Event, event.id, event.runtime).map(EventId::from_raw)
     }
 
     pub(super) fn give_pool(&self, pool: PoolId) -> weir_pool {
-        weir_pool { id: self.give(pool.raw()) }
+        weir_pool { id: pool.raw() | Kind::Pool.bits(), runtime: self.serial }
     }
 
     pub(super) fn give_stream(&self, stream: StreamId) -> weir_stream {
-        weir_stream { id: self.give(stream.raw()) }
+        weir_stream { id: stream.raw() | Kind::Stream.bits(), runtime: self.serial }
     }
 
     pub(super) fn give_event(&self, event: EventId) -> weir_event {
-        weir_event { id: self.give(event.raw()) }
+        weir_event { id: event.raw() | Kind::Event.bits(), runtime: self.serial }
+    }
+
+    pub(super) fn add_label(&self, label: LabelId) -> u32 {
+        self.known().labels.insert(label.0);
+        label.0
+    }
+
+    /// A label that was made, or none.
+    pub(super) fn label(&self, label: u32) -> Result<LabelId, Failure> {
+        if label == LabelId::NONE.0 || self.known().labels.contains(&label) {
+            return Ok(LabelId(label));
+        }
+        Err(Failure::invalid(format!("`label` is {label}, which weir_label did not give out")))
     }
 
     pub(super) fn add_pool(&self, device: DeviceId, pool: PoolId) -> weir_pool {
@@ -171,10 +248,12 @@ impl Instance {
 
     /// Gives everything back, as far as that goes; answers the first failure.
     pub(super) fn close(&self) -> Result<(), Failure> {
-        let Known { pools, streams, devices } = core::mem::take(&mut *self.known());
+        let Known { pools, streams, devices, .. } = core::mem::take(&mut *self.known());
         let mut first = Ok(());
         let mut note = |outcome: Result<(), Failure>| {
-            if first.is_ok() {
+            // What is gone already was destroyed while it was noted here; the runtime itself was there.
+            let gone = outcome.as_ref().is_err_and(|failure| failure.status == s::WEIR_BAD_HANDLE);
+            if first.is_ok() && !gone {
                 first = outcome;
             }
         };
@@ -191,7 +270,16 @@ impl Instance {
         for stream in streams.into_keys() {
             note(self.end_stream(stream));
         }
-        self.runtime.flush();
+        note(self.flush());
         first
+    }
+
+    /// Writes the log; an error where it is not whole.
+    pub(super) fn flush(&self) -> Result<(), Failure> {
+        let lost = || self.runtime.counters().records_lost;
+        match self.runtime.with_sink(|sink| sink.complaint(lost())) {
+            Some(text) => Err(Failure::new(s::WEIR_SYSTEM, text)),
+            None => Ok(()),
+        }
     }
 }

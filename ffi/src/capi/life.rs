@@ -4,16 +4,17 @@ use super::arguments::{check_size, input, name, output};
 use super::driver::AnyDriver;
 use super::failure::{self, Failure, copy_latest, guard};
 use super::instance::{self, MAX_SLOTS, call};
-use super::sink::LogSink;
 use crate::arenas::HeapArenas;
 use crate::bindings::{weir_config, weir_counters, weir_driver_ops, weir_host_config, weir_runtime, weir_status as s};
 use crate::host::{DEFAULT_TOTAL, HostConfig, HostDriver};
+use crate::log_sink::LogSink;
 use crate::size;
 use crate::table::TableDriver;
 use core::ffi::{c_char, c_int};
 use core::mem::size_of;
 use core::ptr::null_mut;
 use core::time::Duration;
+use std::path::Path;
 use weir::Capacities;
 use weir::units::Bytes;
 
@@ -104,7 +105,9 @@ unsafe fn read_config(config: *const weir_config) -> Result<(Capacities, LogSink
     let mut sink = LogSink::default();
     if !config.log_path.is_null() {
         // SAFETY: non-null, so a string, as the caller promised.
-        sink.set_file(unsafe { name(config.log_path, "weir_config.log_path") }?)?;
+        let path = unsafe { name(config.log_path, "weir_config.log_path") }?;
+        let bad = |e| Failure::new(s::WEIR_SYSTEM, format!("the log file {path:?} cannot be made: {e}"));
+        sink.set_file(Path::new(path)).map_err(bad)?;
     }
     sink.set_function(config.log_fn, config.log_user);
     let mut capacities = capacities(config)?;
@@ -223,16 +226,13 @@ pub unsafe extern "C" fn weir_create_with_driver(
 /// See `weir.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn weir_destroy(runtime: weir_runtime) -> c_int {
-    guard(|| instance::take(runtime)?.close())
+    guard(|| instance::end(runtime))
 }
 
 /// See `weir.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn weir_log_flush(runtime: weir_runtime) -> c_int {
-    call(runtime, |instance| {
-        instance.runtime().flush();
-        Ok(())
-    })
+    call(runtime, |instance| instance.flush())
 }
 
 /// See `weir.h`.

@@ -18,12 +18,14 @@ unsafe fn allocate(
     runtime: weir_runtime,
     (pool, stream): (weir_pool, weir_stream),
     ptr: *mut weir_ptr,
-    work: impl FnOnce(&Hosted, PoolId, StreamId) -> Result<DevicePtr, MallocError>,
+    label: u32,
+    work: impl FnOnce(&Hosted, PoolId, StreamId, LabelId) -> Result<DevicePtr, MallocError>,
 ) -> c_int {
     call(runtime, |instance| {
         // SAFETY: as the caller promised.
         let ptr = unsafe { output(ptr, "ptr") }?;
-        let made = work(instance.runtime(), instance.pool(pool)?, instance.stream(stream)?)?;
+        let (pool, stream, label) = (instance.pool(pool)?, instance.stream(stream)?, instance.label(label)?);
+        let made = work(instance.runtime(), pool, stream, label)?;
         ptr.write(made.0);
         Ok(())
     })
@@ -38,8 +40,9 @@ pub unsafe extern "C" fn weir_malloc_async(
     stream: weir_stream,
     ptr: *mut weir_ptr,
 ) -> c_int {
+    let work = |r: &Hosted, pool, stream, _| r.malloc_async(pool, Bytes(bytes), stream);
     // SAFETY: the header asks for a place for an address, or null.
-    unsafe { allocate(runtime, (pool, stream), ptr, |r, pool, stream| r.malloc_async(pool, Bytes(bytes), stream)) }
+    unsafe { allocate(runtime, (pool, stream), ptr, LabelId::NONE.0, work) }
 }
 
 /// See `weir.h`.
@@ -52,9 +55,9 @@ pub unsafe extern "C" fn weir_malloc_labelled(
     label: u32,
     ptr: *mut weir_ptr,
 ) -> c_int {
-    let work = |r: &Hosted, pool, stream| r.malloc_labelled(pool, Bytes(bytes), stream, LabelId(label));
+    let work = |r: &Hosted, pool, stream, label| r.malloc_labelled(pool, Bytes(bytes), stream, label);
     // SAFETY: the header asks for a place for an address, or null.
-    unsafe { allocate(runtime, (pool, stream), ptr, work) }
+    unsafe { allocate(runtime, (pool, stream), ptr, label, work) }
 }
 
 /// See `weir.h`.
@@ -66,8 +69,9 @@ pub unsafe extern "C" fn weir_try_malloc_async(
     stream: weir_stream,
     ptr: *mut weir_ptr,
 ) -> c_int {
+    let work = |r: &Hosted, pool, stream, _| r.try_malloc_async(pool, Bytes(bytes), stream);
     // SAFETY: the header asks for a place for an address, or null.
-    unsafe { allocate(runtime, (pool, stream), ptr, |r, pool, stream| r.try_malloc_async(pool, Bytes(bytes), stream)) }
+    unsafe { allocate(runtime, (pool, stream), ptr, LabelId::NONE.0, work) }
 }
 
 /// See `weir.h`.
@@ -125,7 +129,7 @@ pub unsafe extern "C" fn weir_label(runtime: weir_runtime, text: *const c_char, 
         let label = unsafe { output(label, "label") }?;
         // SAFETY: the header asks for a string, or null.
         let text = unsafe { name(text, "name") }?;
-        label.write(instance.runtime().label(text)?.0);
+        label.write(instance.add_label(instance.runtime().label(text)?));
         Ok(())
     })
 }

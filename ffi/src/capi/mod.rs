@@ -16,7 +16,6 @@ pub(crate) mod life;
 mod memory;
 mod order;
 mod pools;
-mod sink;
 mod text;
 
 pub use host::*;

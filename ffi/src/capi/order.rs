@@ -75,7 +75,10 @@ pub unsafe extern "C" fn weir_stream_synchronize(runtime: weir_runtime, stream: 
 /// See `weir.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn weir_device_synchronize(runtime: weir_runtime, device: u32) -> c_int {
-    call(runtime, |instance| Ok(instance.runtime().synchronize_device(DeviceId(device))?))
+    call(runtime, |instance| {
+        instance.check_device(DeviceId(device))?;
+        Ok(instance.runtime().synchronize_device(DeviceId(device))?)
+    })
 }
 
 /// See `weir.h`.

@@ -2,7 +2,7 @@
 
 use super::arguments::{check_size, choice, input, output, output_or_none};
 use super::failure::{Failure, guard};
-use super::instance::call;
+use super::instance::{call, enter};
 use crate::bindings::{
     weir_pending_fn, weir_pool, weir_pool_config, weir_pool_stats, weir_runtime, weir_stream, weir_trimmed,
 };
@@ -58,6 +58,7 @@ pub unsafe extern "C" fn weir_pool_create(
         let pool = unsafe { output(pool, "pool") }?;
         // SAFETY: the header asks for a struct, or null.
         let config = pool_config(unsafe { input(config, "config") }?)?;
+        instance.check_device(config.device)?;
         let made = instance.runtime().create_pool(config)?;
         pool.write(instance.add_pool(config.device, made));
         Ok(())
@@ -70,6 +71,7 @@ pub unsafe extern "C" fn weir_pool_default(runtime: weir_runtime, device: u32, p
     call(runtime, |instance| {
         // SAFETY: the header asks for a place for a handle, or null.
         let pool = unsafe { output(pool, "pool") }?;
+        instance.check_device(DeviceId(device))?;
         let found = instance.runtime().default_pool(DeviceId(device))?;
         pool.write(instance.add_pool(DeviceId(device), found));
         Ok(())
@@ -186,14 +188,18 @@ pub unsafe extern "C" fn weir_pool_pending(
     callback: weir_pending_fn,
     user: *mut c_void,
 ) -> c_int {
-    call(runtime, |instance| {
+    guard(|| {
         let callback = callback.ok_or_else(|| Failure::invalid("`fn` is null"))?;
-        let (pool, stream) = (instance.pool(pool)?, instance.stream(stream)?);
         let mut found = Vec::new();
-        instance.runtime().pending(pool, stream, |on| found.push(on))?;
-        for on in found {
+        {
+            let instance = enter(runtime)?;
+            let (pool, stream) = (instance.pool(pool)?, instance.stream(stream)?);
+            instance.runtime().pending(pool, stream, |on| found.push((instance.give_stream(on.stream), on)))?;
+        }
+        // The call is over: the program may do anything from here.
+        for (stream, on) in found {
             // SAFETY: the program's function, with what the program gave for it.
-            unsafe { callback(user, instance.give_stream(on.stream), on.until.0, on.bytes.0) };
+            unsafe { callback(user, stream, on.until.0, on.bytes.0) };
         }
         Ok(())
     })

@@ -120,7 +120,7 @@ impl Status for PoolError {
             Self::BadId(bad) => bad.status(),
             Self::ArenaFull(full) => full.status(),
             Self::LimitAboveDevice { .. } | Self::Overflow { .. } => s::WEIR_ABOVE_LIMIT,
-            Self::BadProperties { .. } => s::WEIR_BAD_DRIVER,
+            Self::BadProperties { .. } | Self::BadRange { .. } => s::WEIR_BAD_DRIVER,
             Self::LiveBlocks { .. } => s::WEIR_LIVE_BLOCKS,
             Self::ReadOnly(_) | Self::OnlyReset { .. } => s::WEIR_READ_ONLY,
             Self::Driver(error) => error.status(),

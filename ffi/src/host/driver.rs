@@ -25,16 +25,41 @@ struct Entry {
     thread: JoinHandle<()>,
 }
 
+/// The streams by their numbers.
+#[derive(Default)]
+struct Streams {
+    live: HashMap<u64, Entry>,
+    /// Those that were destroyed and may still have work: a device has that too.
+    ending: Vec<Arc<Stream>>,
+}
+
+impl Streams {
+    /// The stream takes no more commands, and its number names nothing from now on.
+    fn close(&mut self, stream: NativeStream) -> Option<Entry> {
+        let entry = self.live.remove(&stream.0)?;
+        entry.stream.close();
+        self.ending.retain(|other| !other.is_over());
+        self.ending.push(Arc::clone(&entry.stream));
+        Some(entry)
+    }
+
+    /// Everything that is queued on the streams of a device.
+    fn marks(&self, place: usize) -> Vec<Mark> {
+        let all = self.live.values().map(|entry| &entry.stream).chain(&self.ending);
+        all.filter(|stream| stream.place == place).map(|stream| stream.mark()).collect()
+    }
+}
+
 /// Linux memory as one or more devices. See the [module's page](super).
 ///
 /// Dropping it finishes what is queued, ends the streams' threads and gives everything back.
 pub struct HostDriver {
     config: HostConfig,
     devices: Box<[Arc<Device>]>,
-    /// Per device, the streams to which the rules of default streams apply. Held while such a stream is queued on, so
-    /// that all of them see one order.
+    /// Per device, the streams to which the rules of default streams apply, until their last work is done. Held while
+    /// such a stream is queued on, so that all of them see one order.
     ordered: Box<[Mutex<Vec<Arc<Stream>>>]>,
-    streams: RwLock<HashMap<u64, Entry>>,
+    streams: RwLock<Streams>,
     next: AtomicU64,
     markers: Markers,
     counters: Counters,
@@ -88,27 +113,33 @@ impl HostDriver {
             lock(ordered).push(Arc::clone(&stream));
         }
         let mut streams = self.streams.write().unwrap_or_else(PoisonError::into_inner);
-        streams.insert(id.0, Entry { stream, thread });
+        streams.live.insert(id.0, Entry { stream, thread });
         Ok(id)
     }
 
-    /// Finishes what is queued on the stream, then ends its thread.
+    /// Finishes what is queued on the stream, then ends its thread. Nothing more can be queued on it meanwhile, and it
+    /// counts as work of its device until it is done.
     ///
     /// # Errors
     /// There is no such stream.
     pub fn destroy_stream(&self, stream: NativeStream) -> Result<(), HostError> {
-        let entry = {
-            let mut streams = self.streams.write().unwrap_or_else(PoisonError::into_inner);
-            streams.remove(&stream.0)
-        };
-        let entry = entry.ok_or(HostError::UnknownStream(stream))?;
-        if let Some(ordered) = self.ordered.get(entry.stream.place) {
-            let mut ordered = lock(ordered);
-            ordered.retain(|other| other.id != stream);
-            ordered.iter().for_each(|other| other.forget(&entry.stream));
-        }
+        let closed = self.streams.write().unwrap_or_else(PoisonError::into_inner).close(stream);
+        let entry = closed.ok_or(HostError::UnknownStream(stream))?;
+        let place = entry.stream.place;
         end(entry);
+        self.forget_ended(place);
         Ok(())
+    }
+
+    /// Drops what is kept of destroyed streams for as long as they have work.
+    fn forget_ended(&self, place: usize) {
+        self.streams.write().unwrap_or_else(PoisonError::into_inner).ending.retain(|stream| !stream.is_over());
+        let Some(ordered) = self.ordered.get(place) else { return };
+        let mut ordered = lock(ordered);
+        let over: Vec<_> = ordered.extract_if(.., |stream| stream.is_over()).collect();
+        for stream in over {
+            ordered.iter().for_each(|other| other.forget(&stream));
+        }
     }
 
     /// Queues a kernel: `body` runs on the stream's thread, when everything queued before it is done, and gets the
@@ -193,7 +224,7 @@ impl HostDriver {
 
     fn stream(&self, stream: NativeStream) -> Option<Arc<Stream>> {
         let streams = self.streams.read().unwrap_or_else(PoisonError::into_inner);
-        streams.get(&stream.0).map(|entry| Arc::clone(&entry.stream))
+        streams.live.get(&stream.0).map(|entry| Arc::clone(&entry.stream))
     }
 
     /// Puts a command behind everything that the stream's kind makes it come after.
@@ -258,8 +289,7 @@ impl HostDriver {
             Target::Device(device) => {
                 let (place, _) = self.device(device).map_err(|_| failed(call, libc::ENODEV))?;
                 let streams = self.streams.read().unwrap_or_else(PoisonError::into_inner);
-                let here = streams.values().filter(|e| e.stream.place == place);
-                Ok((Some(place), here.map(|e| e.stream.mark()).collect()))
+                Ok((Some(place), streams.marks(place)))
             }
         }
     }
@@ -285,7 +315,7 @@ fn end(entry: Entry) {
 impl Drop for HostDriver {
     fn drop(&mut self) {
         let streams = self.streams.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let entries: Vec<Entry> = streams.drain().map(|(_, entry)| entry).collect();
+        let entries: Vec<Entry> = streams.live.drain().map(|(_, entry)| entry).collect();
         entries.iter().for_each(|entry| entry.stream.close());
         entries.into_iter().for_each(end);
     }

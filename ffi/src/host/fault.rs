@@ -23,6 +23,17 @@ pub enum Fault {
         /// The first such address.
         ptr: DevicePtr,
     },
+    /// A kernel named a run of bytes that begins inside a reserved range of its device and goes on behind its end.
+    TooLong {
+        /// The kernel's stream.
+        stream: NativeStream,
+        /// Where the run begins.
+        ptr: DevicePtr,
+        /// Its length.
+        bytes: Bytes,
+        /// The first address behind the range.
+        end: DevicePtr,
+    },
     /// Two kernels that run at the same time use the same bytes, and at least one writes them.
     Race {
         /// The stream of the kernel that came second.
@@ -66,6 +77,11 @@ impl fmt::Display for Fault {
             Self::NotReserved { stream, ptr } => {
                 write!(f, "a kernel on stream {} used {ptr}, which is no address of its device", stream.0)
             }
+            Self::TooLong { stream, ptr, bytes, end } => write!(
+                f,
+                "a kernel on stream {} used {bytes} from {ptr}, but the range of addresses there ends at {end}",
+                stream.0
+            ),
             Self::Race { stream, running, ptr, bytes } => write!(
                 f,
                 "a kernel on stream {} and one on stream {} used the same {bytes} from {ptr} at the same time",

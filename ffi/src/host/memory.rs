@@ -1,5 +1,6 @@
 //! The system calls: physical memory as a memfd, addresses as a reservation.
 
+use crate::limits;
 use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
 use std::fs::File;
@@ -18,6 +19,8 @@ impl Physical {
     /// Makes the file; nothing of it takes memory yet.
     pub(super) fn new(granularity: u64, granules: u32) -> io::Result<Self> {
         const NAME: &CStr = c"weir-host-device";
+        let bytes = granularity.checked_mul(u64::from(granules)).ok_or_else(overflow)?;
+        limits::check_file_size(bytes)?;
         // SAFETY: NAME is a C string that lives for ever; the call touches no other memory of ours.
         let fd = unsafe { libc::memfd_create(NAME.as_ptr(), libc::MFD_CLOEXEC) };
         if fd < 0 {
@@ -26,7 +29,7 @@ impl Physical {
         // SAFETY: the descriptor was just made and nobody else owns it.
         let owned = unsafe { OwnedFd::from_raw_fd(fd) };
         let file = File::from(owned);
-        file.set_len(granularity * u64::from(granules))?;
+        file.set_len(bytes)?;
         Ok(Self { file, granularity })
     }
 

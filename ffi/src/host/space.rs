@@ -284,12 +284,11 @@ impl Space {
     /// The entry to note for `arg`, none where an earlier one covers it. Entries from number `first` on belong to the
     /// same call.
     fn check(&self, launch: u64, stream: NativeStream, arg: KernelArg, first: usize) -> Result<Option<Use>, Fault> {
-        let (start, ptr) = (arg.ptr.0, arg.ptr);
+        let start = arg.ptr.0;
         if arg.bytes.0 == 0 {
             return Ok(None);
         }
-        let end = start.checked_add(arg.bytes.0).ok_or(Fault::NotReserved { stream, ptr })?;
-        self.check_mapped(stream, start, end)?;
+        let end = self.check_mapped(stream, arg)?;
         let entry = Use { launch, stream, access: arg.access, start, end };
         let mut others = self.running.iter().enumerate();
         match others.find(|(i, other)| (other.launch != launch || *i >= first) && entry.clashes(other)) {
@@ -299,20 +298,20 @@ impl Space {
         }
     }
 
-    fn check_mapped(&self, stream: NativeStream, start: u64, end: u64) -> Result<(), Fault> {
-        let outside = |at| Fault::NotReserved { stream, ptr: DevicePtr(at) };
-        let (base, first) = self.place(start).ok_or(outside(start))?;
-        let range = self.ranges.get(&base).ok_or(outside(start))?;
+    /// Checks that memory is mapped under all bytes of a run; answers where it ends.
+    fn check_mapped(&self, stream: NativeStream, arg: KernelArg) -> Result<u64, Fault> {
+        let KernelArg { ptr, bytes, .. } = arg;
+        let found = self.place(ptr.0).and_then(|(base, first)| Some((base, first, self.ranges.get(&base)?)));
+        let (base, first, range) = found.ok_or(Fault::NotReserved { stream, ptr })?;
         let range_end = base + range.reservation.bytes();
-        if end > range_end {
-            return Err(outside(range_end));
-        }
+        let end = ptr.0.checked_add(bytes.0).filter(|end| *end <= range_end);
+        let end = end.ok_or(Fault::TooLong { stream, ptr, bytes, end: DevicePtr(range_end) })?;
         let last = usize::try_from((end - 1 - base) / self.granularity).unwrap_or(usize::MAX);
         let bad = (first..=last).find(|i| range.places.get(*i).is_none_or(|v| *v == EMPTY || *v == MOVING));
         match bad {
-            None => Ok(()),
+            None => Ok(end),
             Some(place) => {
-                let ptr = DevicePtr(start.max(base + place as u64 * self.granularity));
+                let ptr = DevicePtr(ptr.0.max(base + place as u64 * self.granularity));
                 Err(Fault::NotMapped { stream, ptr })
             }
         }

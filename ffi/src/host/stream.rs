@@ -124,6 +124,12 @@ impl Stream {
         self.filled.notify_one();
     }
 
+    /// Whether it was closed and all its work is done.
+    pub(super) fn is_over(&self) -> bool {
+        let queue = lock(&self.queue);
+        queue.state == Worker::Closing && Mark::new(&self.progress, queue.queued).is_complete()
+    }
+
     /// The life of the thread.
     pub(super) fn work(&self) {
         IN_STREAM.set(true);

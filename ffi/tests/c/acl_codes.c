@@ -270,6 +270,8 @@ static void allocations(void)
     REFUSED(507000, "no pool", aclrtMemPoolMallocAsync(&ptr, 8, gone, stream));
     REFUSED(107017, "no stream", aclrtMemPoolMallocAsync(&ptr, 8, pool, dead));
     REFUSED(107000, "64 bits", aclrtMemPoolMallocAsync(&ptr, SIZE_MAX, pool, stream));
+    REFUSED(107000, "64 bits", aclrtMemPoolMallocAsync(&ptr, SIZE_MAX - (2u << 20) + 2, pool, stream));
+    REFUSED(207001, "", aclrtMemPoolMallocAsync(&ptr, SIZE_MAX - (2u << 20) + 1, pool, stream));
     REFUSED(207001, "limit", aclrtMemPoolMallocAsync(&ptr, 4 * MIB + 1, pool, stream));
     CHECK(ptr == &mine);
     CHECK(attribute(pool, ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_HIGH) == 0);

@@ -128,7 +128,9 @@ static void test_create(void)
     wanted.limit = 10u << 20;
     REFUSED(weir_pool_create(runtime, &wanted, &pool), WEIR_ABOVE_LIMIT, "8388608");
     wanted.device = 1;
-    REFUSED(weir_pool_create(runtime, &wanted, &pool), WEIR_DRIVER_ERROR, "properties");
+    REFUSED(weir_pool_create(runtime, &wanted, &pool), WEIR_INVALID_ARGUMENT, "device 1 does not exist: there are 1");
+    REFUSED(weir_pool_default(runtime, 7, &pool), WEIR_INVALID_ARGUMENT, "device 7 does not exist");
+    REFUSED(weir_device_synchronize(runtime, 7), WEIR_INVALID_ARGUMENT, "device 7 does not exist");
     OK(weir_destroy(runtime));
     unsetenv("WEIR_HOST_BYTES");
 }
@@ -136,14 +138,24 @@ static void test_create(void)
 static void test_handles(void)
 {
     weir_runtime a = host_runtime(64u << 20), b = host_runtime(64u << 20), none = {0}, never = {1u << 30};
-    weir_pool pool = pool_of(a, 0), no_pool = {0}, odd_pool = {pool.id + 1};
+    weir_pool pool = pool_of(a, 0), no_pool = {0}, odd_pool = pool;
     weir_stream stream = stream_of(a), gone = stream_of(a), other = stream_of(b);
     weir_event event, dead;
     weir_ptr ptr = 5;
     uint64_t value;
     int complete;
+    weir_stream not_stream;
+    odd_pool.id++;
     OK(weir_event_create(a, &event));
     OK(weir_event_create(a, &dead));
+    not_stream.id = event.id;
+    not_stream.runtime = event.runtime;
+    REFUSED(weir_event_record(a, event, not_stream), WEIR_BAD_HANDLE, "is no stream");
+    not_stream.id = pool.id;
+    REFUSED(weir_stream_synchronize(a, not_stream), WEIR_BAD_HANDLE, "is no stream");
+    not_stream = stream;
+    not_stream.runtime = 0;
+    REFUSED(weir_stream_synchronize(a, not_stream), WEIR_BAD_HANDLE, "is not of runtime");
     REFUSED(weir_malloc_async(none, pool, 1, stream, &ptr), WEIR_BAD_HANDLE, "runtime 0 was never created");
     REFUSED(weir_malloc_async(never, pool, 1, stream, &ptr), WEIR_BAD_HANDLE, "was never created");
     REFUSED(weir_malloc_async(a, no_pool, 1, stream, &ptr), WEIR_BAD_HANDLE, "pool handle is 0");
@@ -168,6 +180,39 @@ static void test_handles(void)
     OK(weir_destroy(a));
 }
 
+/* However many runtimes there were, no handle of one is good for another. */
+static void test_many_runtimes(void)
+{
+    struct weir_config config;
+    struct weir_host_config host;
+    weir_runtime first, next = {0};
+    weir_stream stream, mine;
+    weir_pool pool, own;
+    struct weir_pool_config wanted;
+    weir_ptr ptr;
+    OK(weir_config_init(&config));
+    config.streams = config.events = config.markers = config.pools = config.labels = 4;
+    config.blocks = config.granules = 16;
+    OK(weir_host_config_init(&host));
+    host.total = 4u << 20;
+    OK(weir_pool_config_init(&wanted, 0));
+    OK(weir_create_host(&config, &host, &first));
+    OK(weir_stream_create(first, 0, 0, &stream));
+    OK(weir_pool_create(first, &wanted, &pool));
+    for (int i = 0; i < 4096; i++) {
+        if (next.id != 0) {
+            OK(weir_destroy(next));
+        }
+        OK(weir_create_host(&config, &host, &next));
+    }
+    OK(weir_stream_create(next, 0, 0, &mine));
+    OK(weir_pool_create(next, &wanted, &own));
+    REFUSED(weir_malloc_async(next, pool, 100, mine, &ptr), WEIR_BAD_HANDLE, "is not of runtime");
+    REFUSED(weir_malloc_async(next, own, 100, stream, &ptr), WEIR_BAD_HANDLE, "is not of runtime");
+    OK(weir_destroy(next));
+    OK(weir_destroy(first));
+}
+
 static void test_memory(void)
 {
     weir_runtime runtime = host_runtime(64u << 20);
@@ -183,6 +228,8 @@ static void test_memory(void)
     REFUSED(weir_malloc_async(runtime, pool, UINT64_MAX, stream, &first), WEIR_ABOVE_LIMIT, "18446744073709551615");
     REFUSED(weir_malloc_async(runtime, pool, 8, stream, NULL), WEIR_INVALID_ARGUMENT, "`ptr` is null");
     OK(weir_label(runtime, "layer 3", &label));
+    OK(weir_mark(runtime, "a mark is no label"));
+    REFUSED(weir_malloc_labelled(runtime, pool, 1000, stream, label + 1, &first), WEIR_INVALID_ARGUMENT, "weir_label");
     OK(weir_malloc_labelled(runtime, pool, 1000, stream, label, &first));
     OK(weir_malloc_async(runtime, pool, 3u << 20, stream, &second));
     REFUSED(weir_malloc_async(runtime, pool, 4u << 20, stream, &third), WEIR_OUT_OF_MEMORY, "4194304 B requested");
@@ -353,12 +400,12 @@ static void test_host(void)
     OK(weir_host_fault(runtime, 0, &faulted, NULL, 0));
     CHECK(faulted == 0);
     OK(weir_host_launch(runtime, stream, kernel_complains, (void *)"wrong sum"));
-    REFUSED(weir_device_synchronize(runtime, 0), WEIR_DRIVER_ERROR, "");
+    REFUSED(weir_device_synchronize(runtime, 0), WEIR_DRIVER_ERROR, "device 0 has a fault: a kernel on stream");
     OK(weir_host_fault(runtime, 0, &faulted, buffer, sizeof buffer));
     CHECK(faulted == 1 && strstr(buffer, "wrong sum") != NULL);
     REFUSED(weir_host_fault(runtime, 9, &faulted, NULL, 0), WEIR_INVALID_ARGUMENT, "device 9");
     /* A faulted device makes the end report a failure, and the runtime is gone all the same. */
-    REFUSED(weir_destroy(runtime), WEIR_DRIVER_ERROR, "");
+    REFUSED(weir_destroy(runtime), WEIR_DRIVER_ERROR, "wrong sum");
     REFUSED(weir_destroy(runtime), WEIR_BAD_HANDLE, "was destroyed");
 }
 
@@ -436,6 +483,7 @@ int main(int argc, char **argv)
     test_texts();
     test_create();
     test_handles();
+    test_many_runtimes();
     test_memory();
     test_attributes();
     test_pending();

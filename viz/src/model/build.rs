@@ -2,9 +2,10 @@
 
 use super::curve::Tally;
 use super::owned::owned;
-use super::owners::{Span, Spans};
+use super::owners::Spans;
 use super::{
-    Curve, Definition, EventIx, Kind, LifeIx, Link, MarkAt, Model, NameIx, Oddity, Pool, PoolIx, Run, Stream, StreamIx,
+    Curve, Definition, EventIx, Gap, Kind, LifeIx, Link, MarkAt, Model, NameIx, Oddity, Pool, PoolIx, Run, Stream,
+    StreamIx,
 };
 use std::collections::HashMap;
 use weir::driver::Properties;
@@ -28,7 +29,10 @@ pub struct Builder {
     pub(super) interned: HashMap<String, NameIx>,
     pub(super) alive: HashMap<AllocId, LifeIx>,
     pub(super) making: Vec<Making>,
-    pub(super) odd: usize,
+    /// The first records after those that are missing, in their order.
+    lost: Vec<EventIx>,
+    /// Records may be missing before the next one.
+    torn: bool,
 }
 
 /// A pool while the log is being read.
@@ -40,9 +44,10 @@ pub(super) struct Making {
     pub(super) threshold_now: u64,
     pub(super) live: Spans<LifeIx>,
     pub(super) owners: Spans<LifeIx>,
-    pub(super) mapped: Spans<(Option<EventIx>, MapReason)>,
-    /// The log has it from its making, and nothing since was lost: its numbers are right.
-    pub(super) whole: bool,
+    /// Since when, and why where that is recorded.
+    pub(super) mapped: Spans<(EventIx, Option<MapReason>)>,
+    /// The record of its making.
+    pub(super) created: Option<EventIx>,
     pub(super) before: Vec<LifeIx>,
 }
 
@@ -54,6 +59,7 @@ impl Builder {
             return;
         };
         let event = self.model.events.end();
+        self.look_for_gap(event, stamped);
         let payload = match stamped.record {
             Record::Malloc { .. } => self.malloc(event, &stamped.record),
             Record::Free { .. } => self.free(event, &stamped.record),
@@ -67,9 +73,46 @@ impl Builder {
         self.model.events.push(stamped.number, stamped.time.0, kind, payload);
     }
 
-    /// Records are missing here: what follows may not fit what came before.
+    /// Records may be missing here: what follows may not fit what came before.
     pub fn gap(&mut self) {
-        self.making.iter_mut().for_each(|m| m.whole = false);
+        self.torn = true;
+    }
+
+    /// Notices missing records by the numbers of those that are there.
+    fn look_for_gap(&mut self, event: EventIx, stamped: &Stamped<'_>) {
+        let torn = std::mem::take(&mut self.torn);
+        let Some(last) = event.0.checked_sub(1) else {
+            return;
+        };
+        let expected = self.model.events.number(EventIx(last)).saturating_add(1);
+        let records = stamped.number.saturating_sub(expected);
+        if records > 0 {
+            self.model.gaps.push(Gap { event, records });
+        }
+        let restarted = stamped.number < expected && !matches!(stamped.record, Record::Begin { .. });
+        if torn || records > 0 || restarted {
+            self.lose(event);
+        }
+    }
+
+    /// Records are missing just before this one.
+    fn lose(&mut self, event: EventIx) {
+        if self.lost.last() != Some(&event) {
+            self.lost.push(event);
+        }
+    }
+
+    /// The first record after the latest missing ones that may tell of this pool; `None`: it is all there. What came
+    /// before the log is missing, too.
+    pub(super) fn latest_gap(&self, pool: PoolIx) -> Option<EventIx> {
+        let gap = self.lost.last().copied().unwrap_or(EventIx(0));
+        let created = self.making[pool.at()].created;
+        created.is_none_or(|c| c < gap).then_some(gap)
+    }
+
+    /// The first record after the first missing ones after this record.
+    pub(super) fn gap_after(&self, event: EventIx) -> Option<EventIx> {
+        self.lost.get(self.lost.partition_point(|g| *g <= event)).copied()
     }
 
     /// The finished model.
@@ -84,27 +127,26 @@ impl Builder {
             self.model.streams[at].rank = rank;
         }
         self.model.uses.sort_unstable();
-        if self.odd > MOST_ODDITIES {
-            let rest = self.odd - MOST_ODDITIES;
-            let event = EventIx::next_of(self.model.events.len().saturating_sub(1));
-            let what = format!("and {rest} more places that do not fit together");
-            self.model.oddities.push(Oddity { event, what });
-        }
         self.link_forward();
         self.model
     }
 
     fn finish_pool(&mut self, at: PoolIx) {
+        let whole = self.latest_gap(at).is_none();
         let making = &mut self.making[at.at()];
         let pool = &mut self.model.pools[at.at()];
         pool.used = making.used.finish();
         pool.reserved = making.reserved.finish();
+        if !whole {
+            // Live blocks lie in mapped memory, whatever is missing.
+            pool.used = pool.used.at_most(&pool.reserved);
+        }
         let first = pool.definition.map_or(0, |d| d.config.threshold.0);
         pool.threshold = Curve::new(first, &making.threshold);
-        for Span { start, end, value } in making.mapped.drain() {
-            pool.runs.push(Run { start, end, mapped: value.0.map(|e| (e, value.1)), unmapped: None, why: None });
+        for span in making.mapped.drain() {
+            pool.runs.push(Run::from_span(span, None, None));
         }
-        pool.runs.sort_by_key(|r| (r.mapped.map(|m| m.0), r.start, r.end));
+        pool.runs.sort_by_key(|r| (r.since, r.start, r.end));
         let mut lives = std::mem::take(&mut making.before);
         lives.append(&mut pool.lives);
         pool.lives = lives;
@@ -135,8 +177,8 @@ impl Builder {
     }
 
     pub(super) fn odd(&mut self, event: EventIx, what: impl FnOnce() -> String) {
-        self.odd += 1;
-        if self.odd <= MOST_ODDITIES {
+        self.model.odd += 1;
+        if self.model.oddities.len() < MOST_ODDITIES {
             let what = what();
             self.model.oddities.push(Oddity { event, what });
         }
@@ -259,12 +301,9 @@ impl Builder {
             Record::Begin { version, .. } => self.begin(event, version),
             Record::PoolCreated { pool } => {
                 let at = self.pool(pool);
-                let making = &mut self.making[at.at()];
-                making.whole = true;
-                making.used.set_zero();
-                making.reserved.set_zero();
+                self.making[at.at()].created = Some(event);
             }
-            Record::PoolDestroyed { pool, .. } => self.destroy_pool(event, pool),
+            Record::PoolDestroyed { pool, leaked } => self.destroy_pool(event, pool, leaked),
             Record::AttributeSet { pool, attribute, value } => {
                 let at = self.pool(pool);
                 if attribute == Attribute::ReleaseThreshold {
@@ -279,7 +318,7 @@ impl Builder {
             }
             Record::Mapped { pool, offset, granules, reason } => self.map(event, pool, offset, granules, reason),
             Record::Unmapped { pool, offset, granules, reason } => self.unmap(event, pool, offset, granules, reason),
-            Record::Lost { .. } => self.gap(),
+            Record::Lost { .. } => self.lose(event),
             _ => self.sign(event, record),
         }
     }
@@ -298,12 +337,12 @@ impl Builder {
             Record::Trimmed { pool, reached, .. } => {
                 let at = self.pool(pool);
                 self.model.pools[at.at()].trims.push(event);
-                self.calibrate(event, at, None, reached.0);
+                self.calibrate(at, None, reached.0);
             }
             Record::OutOfMemory { pool, used, reserved, .. } => {
                 let at = self.pool(pool);
                 self.model.pools[at.at()].refusals.push(event);
-                self.calibrate(event, at, Some(used.0), reserved.0);
+                self.calibrate(at, Some(used.0), reserved.0);
             }
             Record::Refused { pool: Some(pool), .. } => {
                 let at = self.pool(pool);
@@ -317,14 +356,14 @@ impl Builder {
     }
 
     /// A record states what the numbers are. Where the log is not whole, they are taken from it.
-    pub(super) fn calibrate(&mut self, event: EventIx, pool: PoolIx, used: Option<u64>, reserved: u64) {
-        let making = &mut self.making[pool.at()];
-        if making.whole {
+    pub(super) fn calibrate(&mut self, pool: PoolIx, used: Option<u64>, reserved: u64) {
+        let Some(gap) = self.latest_gap(pool) else {
             return;
-        }
-        making.reserved.state(event, signed(reserved));
+        };
+        let making = &mut self.making[pool.at()];
+        making.reserved.state(gap, signed(reserved));
         if let Some(used) = used {
-            making.used.state(event, signed(used));
+            making.used.state(gap, signed(used));
         }
     }
 }

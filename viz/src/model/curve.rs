@@ -1,6 +1,7 @@
 //! A quantity that changes at records: a step curve with fast extremes, so that no spike is lost at any zoom.
 
 use super::EventIx;
+use std::collections::BTreeMap;
 
 /// Values that one entry of a level sums up.
 const FAN: usize = 16;
@@ -103,6 +104,16 @@ impl Curve {
         self.value.last().copied().unwrap_or(self.start)
     }
 
+    /// This curve, but nowhere above the other.
+    #[must_use]
+    pub fn at_most(&self, most: &Self) -> Self {
+        let mut at: Vec<EventIx> = self.at.iter().chain(&most.at).copied().collect();
+        at.sort_unstable();
+        at.dedup();
+        let changes: Vec<_> = at.into_iter().map(|e| (e, self.after(e).min(most.after(e)))).collect();
+        Self::new(self.start.min(most.start), &changes)
+    }
+
     /// How many changes there are.
     #[must_use]
     pub fn changes(&self) -> usize {
@@ -115,61 +126,75 @@ fn extremes_of(values: &[(u64, u64)]) -> (u64, u64) {
     (low, values.iter().map(|v| v.1).max().unwrap_or(0))
 }
 
-/// Collects changes whose origin may not be known yet: a log may begin in the middle of a program's life.
+/// Collects changes. What turns out later to have happened where records are missing is put there.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     now: i64,
-    base: i64,
-    /// The value at the log's beginning, once something states it.
-    fixed: Option<i64>,
     changes: Vec<(EventIx, i64)>,
+    /// What changed in the missing records just before these.
+    unseen: BTreeMap<EventIx, i64>,
+    /// The part of that which a record stated, and which nothing has explained yet.
+    unexplained: i64,
 }
 
 impl Tally {
-    /// The change from the beginning of the log until now.
-    pub(super) const fn now(&self) -> i64 {
-        self.now
-    }
-
-    /// It is zero when the log begins.
-    pub(super) fn set_zero(&mut self) {
-        self.fixed = Some(0);
-    }
-
     /// Adds to the value at this record.
     pub(super) fn add(&mut self, at: EventIx, by: i64) {
         self.now = self.now.saturating_add(by);
-        self.changes.push((at, self.now));
+        self.changes.push((at, by));
     }
 
-    /// So much was there without a record of its coming: before the log, or where that part of the log is lost.
-    pub(super) fn unseen(&mut self, by: i64) {
-        match self.fixed {
-            None => self.base = self.base.saturating_add(by),
-            Some(_) => self.now = self.now.saturating_add(by),
+    /// It changed by so much in the missing records before this one.
+    pub(super) fn unseen(&mut self, before: EventIx, by: i64) {
+        let explains = match by.signum() == self.unexplained.signum() {
+            true => by.signum().saturating_mul(by.saturating_abs().min(self.unexplained.saturating_abs())),
+            false => 0,
+        };
+        self.unexplained -= explains;
+        self.change_unseen(before, by - explains);
+    }
+
+    /// The value now, as a record states it. What does not fit changed in the missing records before `gap`.
+    pub(super) fn state(&mut self, gap: EventIx, value: i64) {
+        let by = value.saturating_sub(self.now);
+        self.unexplained = self.unexplained.saturating_add(by);
+        self.change_unseen(gap, by);
+    }
+
+    fn change_unseen(&mut self, before: EventIx, by: i64) {
+        if by != 0 {
+            self.now = self.now.saturating_add(by);
+            let known = self.unseen.entry(before).or_default();
+            *known = known.saturating_add(by);
         }
     }
 
-    /// A record states the value.
-    pub(super) fn state(&mut self, at: EventIx, value: i64) {
-        match self.fixed {
-            None => self.fixed = Some(value.saturating_sub(self.now)),
-            Some(start) => {
-                let missing = value.saturating_sub(self.now).saturating_sub(start);
-                if missing != 0 {
-                    self.add(at, missing);
-                }
-            }
+    /// It is zero from this record on.
+    pub(super) fn end(&mut self, at: EventIx) {
+        if self.now != 0 {
+            self.add(at, self.now.saturating_neg());
         }
     }
 
-    /// The curve, from zero up.
+    /// The curve.
     pub(super) fn finish(&self) -> Curve {
-        let lowest = self.changes.iter().map(|c| c.1).min().unwrap_or(0).min(0);
-        let base = self.fixed.unwrap_or(self.base).max(-lowest);
-        let lift = |v: i64| u64::try_from(v.saturating_add(base)).unwrap_or(0);
-        let changes: Vec<_> = self.changes.iter().map(|(at, v)| (*at, lift(*v))).collect();
-        Curve::new(lift(0), &changes)
+        let mut value = self.unseen.get(&EventIx(0)).copied().unwrap_or(0);
+        let amount = |v: i64| u64::try_from(v).unwrap_or(0);
+        let start = amount(value);
+        let mut unseen = self.unseen.range(EventIx(1)..).peekable();
+        let mut changes = Vec::with_capacity(self.changes.len());
+        let mut step = |at: EventIx, by: i64| {
+            value = value.saturating_add(by);
+            changes.push((at, amount(value)));
+        };
+        for (at, by) in &self.changes {
+            while let Some((before, by)) = unseen.next_if(|u| u.0 <= at) {
+                step(*before, *by);
+            }
+            step(*at, *by);
+        }
+        unseen.for_each(|(before, by)| step(*before, *by));
+        Curve::new(start, &changes)
     }
 }
 
@@ -209,25 +234,48 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_begins_late_is_lifted_above_zero() {
+    fn what_was_there_before_the_log_is_there_from_its_beginning() {
         let mut tally = Tally::default();
         tally.add(EventIx(2), -10);
         tally.add(EventIx(3), 4);
-        tally.unseen(3);
+        tally.unseen(EventIx(0), 10);
         let curve = tally.finish();
         assert_eq!((curve.before(EventIx(2)), curve.after(EventIx(2)), curve.last()), (10, 0, 4));
         assert_eq!(curve.peak(), (10, None));
     }
 
     #[test]
-    fn a_stated_value_fixes_the_beginning_and_later_ones_correct() {
+    fn what_changed_unseen_holds_from_the_end_of_the_gap() {
+        let mut tally = Tally::default();
+        tally.add(EventIx(1), 5);
+        tally.add(EventIx(4), 1);
+        tally.unseen(EventIx(3), 20);
+        tally.add(EventIx(5), -20);
+        tally.end(EventIx(7));
+        let curve = tally.finish();
+        let seen: Vec<u64> = (0..8).map(|e| curve.after(EventIx(e))).collect();
+        assert_eq!(seen, [0, 5, 5, 25, 26, 6, 6, 0]);
+    }
+
+    #[test]
+    fn a_stated_value_is_not_counted_again_once_it_is_explained() {
         let mut tally = Tally::default();
         tally.add(EventIx(1), 5);
         tally.state(EventIx(2), 25);
-        tally.add(EventIx(3), -1);
-        tally.state(EventIx(4), 30);
+        tally.unseen(EventIx(2), 15);
+        tally.unseen(EventIx(2), 8);
+        tally.unseen(EventIx(2), -1);
         let curve = tally.finish();
-        let seen: Vec<u64> = (0..5).map(|e| curve.after(EventIx(e))).collect();
-        assert_eq!(seen, [20, 25, 25, 24, 30]);
+        assert_eq!((curve.before(EventIx(2)), curve.after(EventIx(2))), (5, 27));
+    }
+
+    #[test]
+    fn a_curve_is_cut_at_another() {
+        let changes = |list: &[(u32, u64)]| list.iter().map(|c| (EventIx(c.0), c.1)).collect::<Vec<_>>();
+        let curve = Curve::new(1, &changes(&[(1, 9), (4, 3), (6, 7)]));
+        let most = Curve::new(2, &changes(&[(2, 5), (5, 8)]));
+        let cut = curve.at_most(&most);
+        let seen: Vec<u64> = (0..8).map(|e| cut.after(EventIx(e))).collect();
+        assert_eq!(seen, [1, 2, 5, 5, 3, 3, 7, 7]);
     }
 }

@@ -11,8 +11,8 @@ use weir::units::{Bytes, Seq};
 pub enum Birth {
     /// With this malloc.
     Malloc(EventIx),
-    /// Before the log, or in a part of it that is lost: only its free is there.
-    NotRecorded,
+    /// Before this record: before the log's first one, or in the missing records before it. Only its free is there.
+    NotRecorded(EventIx),
 }
 
 /// How a life ended.
@@ -31,7 +31,8 @@ pub enum Death {
     },
     /// With its pool, or with the program: a log that begins again at this record.
     Destroyed(EventIx),
-    /// Some time before this record: its addresses were given away although no free is in the log.
+    /// Some time before this record, which is the first one after missing records where the log lacks any: its addresses
+    /// were given away although no free is in the log.
     NotRecorded(EventIx),
 }
 
@@ -79,7 +80,15 @@ impl Life {
     pub const fn born(&self) -> Option<EventIx> {
         match self.birth {
             Birth::Malloc(event) => Some(event),
-            Birth::NotRecorded => None,
+            Birth::NotRecorded(_) => None,
+        }
+    }
+
+    /// The first record that it was surely there at.
+    #[must_use]
+    pub const fn since(&self) -> EventIx {
+        match self.birth {
+            Birth::Malloc(event) | Birth::NotRecorded(event) => event,
         }
     }
 
@@ -95,7 +104,7 @@ impl Life {
     /// Whether it was live once the record had taken effect.
     #[must_use]
     pub fn live_after(&self, event: EventIx) -> bool {
-        self.born().is_none_or(|b| b <= event) && self.died().is_none_or(|d| d > event)
+        self.since() <= event && self.died().is_none_or(|d| d > event)
     }
 }
 

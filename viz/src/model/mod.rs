@@ -56,6 +56,15 @@ pub struct Oddity {
     pub what: String,
 }
 
+/// A place where records are missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// The first record after it; the one before that is the last before it.
+    pub event: EventIx,
+    /// How many are missing.
+    pub records: u64,
+}
+
 /// What a log says.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
@@ -71,8 +80,12 @@ pub struct Model {
     pub devices: Vec<(DeviceId, Properties)>,
     /// The user's marks.
     pub marks: Vec<MarkAt>,
-    /// What does not fit together.
+    /// Where records are missing, in their order.
+    pub gaps: Vec<Gap>,
+    /// What does not fit together; the first ones, where there are very many.
     pub oddities: Vec<Oddity>,
+    /// How many places there are that do not fit together.
+    pub odd: u64,
     /// The version that wrote the log.
     pub version: Option<(u16, u16, u16)>,
     names: Vec<String>,

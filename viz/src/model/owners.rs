@@ -68,6 +68,23 @@ impl<T: Copy> Spans<T> {
         }
     }
 
+    /// The parts of `start..end` that have no value, in address order.
+    pub(super) fn missing(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
+        let first = self.runs.range(..=start).next_back().map_or(start, |(at, _)| *at);
+        let mut missing = Vec::new();
+        let mut from = start;
+        for (at, (stop, _)) in self.runs.range(first..end) {
+            if from < *at {
+                missing.push((from, *at));
+            }
+            from = from.max(*stop);
+        }
+        if from < end {
+            missing.push((from, end));
+        }
+        missing
+    }
+
     /// Everything, in address order; nothing is left.
     pub(super) fn drain(&mut self) -> Vec<Span<T>> {
         std::mem::take(&mut self.runs).into_iter().map(|(start, (end, value))| Span { start, end, value }).collect()
@@ -87,6 +104,14 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(17);
             let (a, b) = ((state >> 40) % 65, (state >> 50) % 65);
             let (start, end) = (a.min(b), a.max(b));
+            let mut bare = [false; 64];
+            for (from, to) in spans.missing(start, end) {
+                assert!(start <= from && from < to && to <= end);
+                bare[from as usize..to as usize].fill(true);
+            }
+            for i in start..end {
+                assert_eq!(bare[i as usize], plain[i as usize] == 0, "byte {i} in step {value}");
+            }
             let taken = spans.take(start, end);
             let mut seen = [0_u32; 64];
             for span in &taken {

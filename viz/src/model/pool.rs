@@ -1,5 +1,6 @@
 //! One pool: its settings, its curves, its allocations, and what was mapped when.
 
+use super::owners::Span;
 use super::{Curve, EventIx, LifeIx};
 use weir::id::PoolId;
 use weir::policy::PoolConfig;
@@ -13,12 +14,27 @@ pub struct Run {
     pub start: u64,
     /// Past the last byte.
     pub end: u64,
-    /// The record that mapped them; `None`: before the log.
-    pub mapped: Option<(EventIx, MapReason)>,
-    /// The record that unmapped them; `None`: they were mapped at the end of the log.
+    /// The record that mapped them, or the first one after the missing records in which that happened.
+    pub since: EventIx,
+    /// Why; `None` where the mapping is not recorded.
+    pub mapped: Option<MapReason>,
+    /// The record that unmapped them, or the first one after the missing records in which that happened; `None`: they
+    /// were mapped at the end of the log.
     pub unmapped: Option<EventIx>,
-    /// Why.
+    /// Why; `None` where that is not recorded.
     pub why: Option<UnmapReason>,
+}
+
+impl Run {
+    /// Of a span of the mapped addresses.
+    pub(super) fn from_span(
+        span: Span<(EventIx, Option<MapReason>)>,
+        unmapped: Option<EventIx>,
+        why: Option<UnmapReason>,
+    ) -> Self {
+        let Span { start, end, value: (since, mapped) } = span;
+        Self { start, end, since, mapped, unmapped, why }
+    }
 }
 
 /// What a pool looked like when a definition stated it.

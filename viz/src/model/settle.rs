@@ -3,6 +3,7 @@
 use super::build::{Builder, signed};
 use super::owners::Span;
 use super::{Birth, Death, EventIx, Life, LifeIx, Link, NameIx, PoolIx, Run, StreamIx};
+use std::ops::Range;
 use weir::id::{AllocId, LabelId, PoolId};
 use weir::trace::{MapReason, Points, Record, UnmapReason};
 use weir::units::{Bytes, Seq};
@@ -52,6 +53,7 @@ impl Builder {
         for span in trespassed {
             self.end_unrecorded(event, span.value, start..end);
         }
+        self.ensure_mapped(event, pool, start, end);
         let at = self.model.links.len();
         for Span { start, end, value } in owners {
             let bytes = end - start;
@@ -63,24 +65,50 @@ impl Builder {
         (LifeIx::next_of(at).0, LifeIx::next_of(self.model.links.len() - at).0)
     }
 
-    /// A life whose addresses are given away, or whose id is freed elsewhere, must have ended without a record.
-    fn end_unrecorded(&mut self, event: EventIx, life: LifeIx, new: std::ops::Range<u64>) {
-        let old = &mut self.model.lives[life.at()];
+    /// A life whose addresses are given away must have ended without a record: in the first missing records after its
+    /// malloc.
+    fn end_unrecorded(&mut self, event: EventIx, life: LifeIx, new: Range<u64>) {
+        let old = &self.model.lives[life.at()];
         if old.death != Death::Live {
             return;
         }
-        old.death = Death::NotRecorded(event);
         let (pool, id, offset, given, end) = (old.pool, old.id, old.offset, old.given, old.end());
+        let gap = self.gap_after(old.since());
+        self.model.lives[life.at()].death = Death::NotRecorded(gap.unwrap_or(event));
         self.alive.remove(&id);
         let making = &mut self.making[pool.at()];
-        making.used.add(event, -signed(given.0));
-        making.whole = false;
+        match gap {
+            Some(gap) => making.used.unseen(gap, -signed(given.0)),
+            None => making.used.add(event, -signed(given.0)),
+        }
         // What lies outside the new owner's addresses is nobody's now.
         let _ = making.live.take(offset.0, new.start.min(end));
         let _ = making.live.take(new.end.max(offset.0), end);
-        self.odd(event, || {
-            format!("allocation {id} is still live, but its addresses are given away: its free is not in the log")
-        });
+        if gap.is_none() {
+            self.odd(event, || {
+                format!("allocation {id} is still live, but its addresses are given away: its free is not in the log")
+            });
+        }
+    }
+
+    /// Blocks lie in mapped memory: what is not mapped there must have been in the missing records.
+    fn ensure_mapped(&mut self, event: EventIx, pool: PoolIx, start: u64, end: u64) {
+        let granule = self.model.pools[pool.at()].granularity.0.max(1);
+        let (start, end) = (start - start % granule, end.checked_next_multiple_of(granule).unwrap_or(u64::MAX));
+        let missing = self.making[pool.at()].mapped.missing(start, end);
+        if missing.is_empty() || start >= end {
+            return;
+        }
+        let bytes: u64 = missing.iter().map(|m| m.1 - m.0).sum();
+        let gap = self.latest_gap(pool);
+        let making = &mut self.making[pool.at()];
+        for (start, end) in missing {
+            making.mapped.put(start, end, (gap.unwrap_or(event), None));
+        }
+        making.reserved.unseen(gap.unwrap_or(event), signed(bytes));
+        if gap.is_none() {
+            self.odd(event, || format!("{bytes} bytes are in use, but their mapping is not in the log"));
+        }
     }
 
     fn keep_points(&mut self, points: &Points) -> ((u32, u8), u64) {
@@ -125,6 +153,8 @@ impl Builder {
         given: Bytes,
     ) -> LifeIx {
         let life = LifeIx::next_of(self.model.lives.len());
+        let gap = self.latest_gap(pool);
+        let since = gap.unwrap_or(event);
         self.model.lives.push(Life {
             pool,
             id,
@@ -136,23 +166,22 @@ impl Builder {
             label: LabelId::NONE,
             name: NameIx(0),
             source: None,
-            birth: Birth::NotRecorded,
+            birth: Birth::NotRecorded(since),
             death: Death::Live,
             points: (0, 0),
             epoch: 0,
             from: (0, 0),
         });
-        let making = &mut self.making[pool.at()];
-        if making.whole {
+        if gap.is_none() {
             self.odd(event, || format!("allocation {id} is freed, but its malloc is not in the log"));
         }
-        let making = &mut self.making[pool.at()];
-        making.used.unseen(signed(given.0));
-        making.before.push(life);
         let end = offset.0.saturating_add(given.0);
-        if making.owners.take(offset.0, end).is_empty() {
-            making.owners.put(offset.0, end, life);
-        }
+        self.ensure_mapped(event, pool, offset.0, end);
+        let making = &mut self.making[pool.at()];
+        making.used.unseen(since, signed(given.0));
+        making.before.push(life);
+        let _ = making.owners.take(offset.0, end);
+        making.owners.put(offset.0, end, life);
         life
     }
 
@@ -163,7 +192,7 @@ impl Builder {
         }
         self.odd(event, || "the log begins again here: what went before belongs to another run".to_owned());
         for at in 0..self.making.len() {
-            self.end_pool(event, PoolIx::next_of(at));
+            self.end_run(event, PoolIx::next_of(at));
         }
         self.pools.clear();
         self.streams.clear();
@@ -171,88 +200,124 @@ impl Builder {
         self.alive.clear();
     }
 
-    pub(super) fn destroy_pool(&mut self, event: EventIx, id: PoolId) {
+    /// Its blocks are gone. What they lay in stays mapped until all work on it is complete, and each unmapping has its
+    /// own record.
+    pub(super) fn destroy_pool(&mut self, event: EventIx, id: PoolId, leaked: Bytes) {
         let at = self.pool(id);
-        self.end_pool(event, at);
-    }
-
-    fn end_pool(&mut self, event: EventIx, at: PoolIx) {
-        let making = &mut self.making[at.at()];
-        let mut live: Vec<LifeIx> = making.live.drain().iter().map(|s| s.value).collect();
+        let mut live: Vec<LifeIx> = self.making[at.at()].live.drain().iter().map(|s| s.value).collect();
         live.dedup();
         for life in live {
-            let life = &mut self.model.lives[life.at()];
+            self.end_with_pool(event, life, leaked);
+        }
+        let gap = self.latest_gap(at);
+        let making = &mut self.making[at.at()];
+        if let Some(gap) = gap {
+            making.used.state(gap, signed(leaked.0));
+        }
+        making.used.end(event);
+    }
+
+    fn end_with_pool(&mut self, event: EventIx, at: LifeIx, leaked: Bytes) {
+        let life = &self.model.lives[at.at()];
+        if life.death != Death::Live {
+            return;
+        }
+        let (pool, id, given) = (life.pool, life.id, signed(life.given.0));
+        // Where nothing leaked, it was freed in missing records.
+        let gap = self.gap_after(life.since()).filter(|_| leaked.0 == 0);
+        self.alive.remove(&id);
+        self.model.lives[at.at()].death = match gap {
+            Some(gap) => {
+                self.making[pool.at()].used.unseen(gap, -given);
+                Death::NotRecorded(gap)
+            }
+            None => Death::Destroyed(event),
+        };
+    }
+
+    /// Another run begins: nothing of this pool is left.
+    fn end_run(&mut self, event: EventIx, at: PoolIx) {
+        let making = &mut self.making[at.at()];
+        for span in making.live.drain() {
+            let life = &mut self.model.lives[span.value.at()];
             if life.death == Death::Live {
                 life.death = Death::Destroyed(event);
-                self.alive.remove(&life.id);
             }
         }
-        for Span { start, end, value } in making.mapped.drain() {
-            self.model.pools[at.at()].runs.push(Run {
-                start,
-                end,
-                mapped: value.0.map(|e| (e, value.1)),
-                unmapped: Some(event),
-                why: Some(UnmapReason::Destroy),
-            });
+        for span in making.mapped.drain() {
+            let run = Run::from_span(span, Some(event), Some(UnmapReason::Destroy));
+            self.model.pools[at.at()].runs.push(run);
         }
-        for tally in [&mut making.used, &mut making.reserved] {
-            if tally.now() > 0 {
-                tally.add(event, -tally.now());
-            }
-        }
+        making.used.end(event);
+        making.reserved.end(event);
     }
 
     pub(super) fn map(&mut self, event: EventIx, pool: PoolId, offset: Bytes, granules: u32, reason: MapReason) {
         let at = self.pool(pool);
-        let bytes = self.model.pools[at.at()].granularity.0 * u64::from(granules);
-        let end = offset.0.saturating_add(bytes);
+        let range = self.granules_at(at, offset, granules);
+        let twice = self.making[at.at()].mapped.take(range.start, range.end);
+        for span in twice {
+            self.unmap_unrecorded(event, at, span);
+        }
+        self.abandon(event, at, &range);
         let making = &mut self.making[at.at()];
-        let twice: u64 = making.mapped.take(offset.0, end).iter().map(|s| s.end - s.start).sum();
-        making.mapped.put(offset.0, end, (Some(event), reason));
-        making.reserved.add(event, signed(bytes - twice));
+        making.mapped.put(range.start, range.end, (event, Some(reason)));
+        making.reserved.add(event, signed(range.end - range.start));
         // Fresh memory: nobody had it at this address before.
-        let _ = making.owners.take(offset.0, end);
-        if twice > 0 {
-            making.whole = false;
-            self.odd(event, || format!("{twice} bytes are mapped twice: their unmapping is not in the log"));
+        let _ = making.owners.take(range.start, range.end);
+    }
+
+    /// Where so many granules from there on lie.
+    fn granules_at(&self, pool: PoolIx, offset: Bytes, granules: u32) -> Range<u64> {
+        let bytes = self.model.pools[pool.at()].granularity.0.saturating_mul(u64::from(granules));
+        offset.0..offset.0.saturating_add(bytes)
+    }
+
+    /// What is mapped anew must have been unmapped before: in the first missing records after its mapping.
+    fn unmap_unrecorded(&mut self, event: EventIx, pool: PoolIx, span: Span<(EventIx, Option<MapReason>)>) {
+        let bytes = span.end - span.start;
+        let gap = self.gap_after(span.value.0);
+        let run = Run::from_span(span, Some(gap.unwrap_or(event)), None);
+        self.model.pools[pool.at()].runs.push(run);
+        let reserved = &mut self.making[pool.at()].reserved;
+        match gap {
+            Some(gap) => reserved.unseen(gap, -signed(bytes)),
+            None => {
+                reserved.add(event, -signed(bytes));
+                self.odd(event, || format!("{bytes} bytes are mapped twice: their unmapping is not in the log"));
+            }
+        }
+    }
+
+    /// Nobody lives in memory that is mapped or unmapped here.
+    fn abandon(&mut self, event: EventIx, pool: PoolIx, range: &Range<u64>) {
+        for span in self.making[pool.at()].live.take(range.start, range.end) {
+            self.end_unrecorded(event, span.value, range.clone());
         }
     }
 
     pub(super) fn unmap(&mut self, event: EventIx, pool: PoolId, offset: Bytes, granules: u32, reason: UnmapReason) {
         let at = self.pool(pool);
-        let bytes = self.model.pools[at.at()].granularity.0 * u64::from(granules);
-        let end = offset.0.saturating_add(bytes);
+        let range = self.granules_at(at, offset, granules);
+        self.abandon(event, at, &range);
+        let gap = self.latest_gap(at);
         let making = &mut self.making[at.at()];
-        let known = making.mapped.take(offset.0, end);
-        let covered: u64 = known.iter().map(|s| s.end - s.start).sum();
-        let _ = making.owners.take(offset.0, end);
-        making.reserved.unseen(signed(bytes - covered));
+        let missing = making.mapped.missing(range.start, range.end);
+        let unseen: u64 = missing.iter().map(|m| m.1 - m.0).sum();
+        for (start, end) in missing.iter().filter(|_| gap.is_some()) {
+            making.mapped.put(*start, *end, (gap.unwrap_or(event), None));
+        }
+        if let Some(gap) = gap {
+            making.reserved.unseen(gap, signed(unseen));
+        }
+        let known = making.mapped.take(range.start, range.end);
+        let _ = making.owners.take(range.start, range.end);
+        let bytes: u64 = known.iter().map(|s| s.end - s.start).sum();
         making.reserved.add(event, -signed(bytes));
-        let mut run = |start, end, mapped| {
-            self.model.pools[at.at()].runs.push(Run { start, end, mapped, unmapped: Some(event), why: Some(reason) });
-        };
-        let mut from = offset.0;
-        for span in known {
-            if span.start > from {
-                run(from, span.start, None);
-            }
-            run(span.start, span.end, span.value.0.map(|e| (e, span.value.1)));
-            from = span.end;
-        }
-        if from < end {
-            run(from, end, None);
-        }
-        if covered < bytes {
-            self.unmapped_unknown(event, at, bytes - covered);
-        }
-    }
-
-    fn unmapped_unknown(&mut self, event: EventIx, pool: PoolIx, bytes: u64) {
-        let making = &mut self.making[pool.at()];
-        if making.whole {
-            making.whole = false;
-            self.odd(event, || format!("{bytes} bytes are unmapped, but their mapping is not in the log"));
+        let runs = known.into_iter().map(|span| Run::from_span(span, Some(event), Some(reason)));
+        self.model.pools[at.at()].runs.extend(runs);
+        if unseen > 0 && gap.is_none() {
+            self.odd(event, || format!("{unseen} bytes are unmapped, but their mapping is not in the log"));
         }
     }
 }

@@ -87,15 +87,18 @@ fn peak(context: &Context<'_>, paint: &mut Paint, pool: &Pool, y: &Scale) {
     paint.outline(ring, Stroke::solid(context.palette.used, 1.5));
     let text = format!("peak {}", ticks::bytes(peak));
     let room = crate::font::width(&text, 11.5) + 10.0;
-    let (anchor, dx) = match x + room > area.right() {
-        true => (Anchor::End, -7.0),
-        false => (Anchor::Start, 7.0),
+    if room > area.w {
+        return;
+    }
+    // Right of the ring, or left of it, or where there is room.
+    let left = match x + room > area.right() {
+        true => (x - room).max(area.x),
+        false => x + 4.0,
     };
     let above = (at - 6.0).max(area.y + 11.0);
-    let left = if anchor == Anchor::End { x - room } else { x + 4.0 };
     let behind = Rect::between(left, above - 11.0, left + room - 4.0, above + 3.0);
     paint.rect(behind, context.palette.panel.fade(190));
-    paint.text(anchor, pos(x + dx, above), 11.5, context.palette.ink, text);
+    paint.text(Anchor::Start, pos(left + 3.0, above), 11.5, context.palette.ink, text);
 }
 
 /// The records of each pixel column: those of column `i` are `columns[i]..columns[i + 1]`.

@@ -240,7 +240,9 @@ fn life_details(model: &Model, at: LifeIx) -> Vec<Line> {
     lines.push(line("stream", stream_name(model, life.stream)));
     lines.push(line("malloc", birth(model, life)));
     lines.push(line("free", death(model, life)));
-    if let (Some(born), Some(died)) = (life.born(), life.died()) {
+    if let (Some(born), Some(died)) =
+        (life.born(), life.died().filter(|_| !matches!(life.death, Death::NotRecorded(_))))
+    {
         let records = ticks::count(u64::from(died.0 - born.0));
         let time = ticks::time(model.events.time(died) - model.events.time(born));
         lines.push(line("lived", format!("{records} records, {time}")));
@@ -282,7 +284,8 @@ fn address(model: &Model, life: &Life) -> String {
 fn birth(model: &Model, life: &Life) -> String {
     match life.birth {
         Birth::Malloc(event) => at_record(model, event),
-        Birth::NotRecorded => "not recorded: before the log, or lost".to_owned(),
+        Birth::NotRecorded(EventIx(0)) => "not recorded: before the log".to_owned(),
+        Birth::NotRecorded(event) => format!("not recorded, before {}", at_record(model, event)),
     }
 }
 

@@ -19,6 +19,8 @@ const CAPTION: f32 = 26.0;
 const BOTTOM: f32 = 46.0;
 /// Height of one notice.
 pub(super) const NOTICE: f32 = 20.0;
+/// From this width on, there is room for the list beside the panels.
+const BESIDE: f32 = 800.0;
 /// Notices that are shown; the last one says how many more there are.
 pub(super) const MOST_NOTICES: usize = 3;
 
@@ -49,8 +51,8 @@ impl Frame {
     pub fn new(model: &Model, view: &View, strip_rows: usize) -> Self {
         let whole = Rect { x: 0.0, y: 0.0, w: view.size.w.max(SMALLEST.w), h: view.size.h.max(SMALLEST.h) };
         let side = match view.parts {
-            Parts::Panels => 0.0,
-            Parts::WithList => (whole.w * 0.3).clamp(300.0, 440.0).min(whole.w * 0.45),
+            Parts::WithList if whole.w >= BESIDE => (whole.w * 0.3).clamp(300.0, 440.0),
+            Parts::Panels | Parts::WithList => 0.0,
         };
         let notice_lines = view.notices.len().min(MOST_NOTICES) as f32;
         let notices = Rect { x: PAD, y: 88.0, w: whole.w - side - 2.0 * PAD, h: notice_lines * NOTICE };
@@ -127,7 +129,7 @@ impl Frame {
     pub fn life_rect(&self, model: &Model, view: &View, life: LifeIx) -> Rect {
         let life = model.life(life);
         let place = |e: EventIx| model.events.position(view.axis, e) as f64;
-        let from = life.born().map_or(0.0, place);
+        let from = place(life.since());
         let to = life.died().map_or_else(|| model.events.extent(view.axis) as f64, place);
         self.map.pixels(from, to, life.offset.0, life.end())
     }

@@ -3,7 +3,7 @@
 use super::frame::{MOST_NOTICES, NOTICE, PAD};
 use super::{Anchor, Context, Paint, Pos, Rect, Stroke, map::stream_name, pos, ticks};
 use crate::font::{fit, width};
-use crate::model::{Axis, EventIx, Pool, StreamIx};
+use crate::model::{Axis, EventIx, NameIx, Pool, StreamIx};
 
 /// Streams that the legend names.
 const MOST_STREAMS: usize = 14;
@@ -57,9 +57,11 @@ fn legend(context: &Context<'_>, paint: &mut Paint, at: Pos) {
     let mut streams: Vec<StreamIx> = (0..context.model.streams.len()).map(StreamIx::next_of).collect();
     streams.retain(|s| context.model.stream(*s).mallocs > 0);
     streams.sort_by_key(|s| context.model.stream(*s).rank);
-    let mut key = Key { paint, at, ink: palette.ink };
-    let right = PAD + context.frame.notices.w - 470.0;
-    let fits = |i: usize, x: f32, name: &str| i < MOST_STREAMS && (i == 0 || x + width(name, 12.0) + GAP < right);
+    let right = PAD + context.frame.notices.w;
+    let mut key = Key { paint, at, right, ink: palette.ink };
+    // Where not everything fits, streams go before the rest.
+    let room = if right > 900.0 { right - 470.0 } else { right - 90.0 };
+    let fits = |i: usize, x: f32, name: &str| i < MOST_STREAMS && (i == 0 || x + width(name, 12.0) + GAP < room);
     let mut left_out = 0;
     for (i, stream) in streams.iter().enumerate() {
         let name = stream_name(context.model, *stream);
@@ -74,6 +76,12 @@ fn legend(context: &Context<'_>, paint: &mut Paint, at: Pos) {
     if left_out > 0 {
         key.words(&format!("and {left_out} more"));
     }
+    states(context, &mut key);
+}
+
+/// The states of memory and the lines of the chart, as far as there is room.
+fn states(context: &Context<'_>, key: &mut Key<'_>) {
+    let palette = context.palette;
     key.item("mapped, free", |paint, square| paint.rect(square, palette.free));
     key.item("not mapped", |paint, square| {
         let slant = |d: f32| [pos(square.x + d, square.bottom()), pos(square.right(), square.y + d)];
@@ -115,11 +123,16 @@ const GAP: f32 = 33.0;
 struct Key<'p> {
     paint: &'p mut Paint,
     at: Pos,
+    /// Nothing is written beyond.
+    right: f32,
     ink: super::Color,
 }
 
 impl Key<'_> {
     fn item(&mut self, name: &str, sign: impl FnOnce(&mut Paint, Rect)) {
+        if self.at.x + 17.0 + width(name, 12.0) > self.right {
+            return;
+        }
         let square = Rect::between(self.at.x, self.at.y - 10.0, self.at.x + 11.0, self.at.y + 1.0);
         sign(self.paint, square);
         self.at.x += 17.0;
@@ -127,6 +140,9 @@ impl Key<'_> {
     }
 
     fn words(&mut self, words: &str) {
+        if self.at.x + width(words, 12.0) > self.right {
+            return;
+        }
         self.paint.text(Anchor::Start, self.at, 12.0, self.ink, words);
         self.at.x += width(words, 12.0) + GAP - 17.0;
     }
@@ -141,7 +157,7 @@ fn notices(context: &Context<'_>, paint: &mut Paint) {
     paint.rect(area, palette.notice);
     for (i, notice) in all.iter().take(MOST_NOTICES).enumerate() {
         let text = match i + 1 == MOST_NOTICES && all.len() > MOST_NOTICES {
-            true => format!("and {} more; the terminal has them all", all.len() - i),
+            true => format!("and {} more", ticks::count((all.len() - i) as u64)),
             false => notice.clone(),
         };
         let at = pos(area.x + 10.0, area.y + (i as f32 + 0.7) * NOTICE);
@@ -160,11 +176,15 @@ pub(super) fn x_axis(context: &Context<'_>, paint: &mut Paint) {
         Axis::Record if !context.model.events.is_empty() => context.model.events.number(EventIx(0)) as f64,
         _ => 0.0,
     };
-    let most = (area.w / 95.0).max(1.0) as usize;
+    let mut most = (area.w / 95.0).max(1.0) as usize;
+    if view.axis == Axis::Record {
+        // There is nothing between two records.
+        most = most.min((view.x.to - view.x.from).max(1.0) as usize);
+    }
     let per = unit as f64;
     let (places, step) = ticks::ticks((view.x.from + first) / per, (view.x.to + first) / per, most);
     let mut lines = Vec::new();
-    for place in places.iter().filter(|_| view.axis == Axis::Time || step >= 1.0) {
+    for place in &places {
         let x = context.frame.map.x.pixel(place * per - first);
         lines.push([pos(x, area.bottom()), pos(x, area.bottom() + 4.0)]);
         let text = ticks::decimal(*place, step);
@@ -182,21 +202,15 @@ pub(super) fn x_axis(context: &Context<'_>, paint: &mut Paint) {
 /// Marks nearer to each other than this are ticks at the top instead of lines through the panels.
 const LINES_APART: f32 = 10.0;
 
-/// The user's marks: a line through the panels, and the name above where it fits.
+/// The user's marks: a line through the panels above the map, and the name above where it fits.
 pub(super) fn marks(context: &Context<'_>, paint: &mut Paint) {
     let (frame, palette) = (context.frame, context.palette);
-    let (chart, map) = (frame.chart, frame.map.area);
-    let shown = context.model.marks.iter().map(|m| (context.x_of(m.event).round(), m.name));
-    let shown: Vec<_> = shown.filter(|(x, _)| *x >= map.x && *x <= map.right()).collect();
-    let (mut ticks, mut lines) = (Vec::new(), Vec::new());
+    let chart = frame.chart;
+    let mut ticks = Vec::new();
     let (mut last, mut free_from) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
-    for (i, (x, name)) in shown.iter().copied().enumerate() {
-        let next = shown.get(i + 1).map_or(f32::INFINITY, |n| n.0);
+    for (x, name) in marks_in_view(context) {
         if x > last {
             ticks.push([pos(x, chart.y - 5.0), pos(x, chart.y)]);
-        }
-        if (x - last).min(next - x) >= LINES_APART {
-            lines.extend([chart, frame.strip, map].map(|r| [pos(x, r.y), pos(x, r.bottom())]));
         }
         last = x;
         let name = fit(context.model.name(name), 10.5, 160.0);
@@ -212,5 +226,29 @@ pub(super) fn marks(context: &Context<'_>, paint: &mut Paint) {
         }
     }
     paint.segments(ticks, Stroke::solid(palette.dim, 1.0));
-    paint.segments(lines, Stroke::dashed(palette.dim.fade(150), 1.0, 2.0));
+    for panel in [chart, frame.strip] {
+        mark_lines(context, paint, panel);
+    }
+}
+
+/// Places and names of the marks that are shown.
+fn marks_in_view(context: &Context<'_>) -> Vec<(f32, NameIx)> {
+    let area = context.frame.map.area;
+    let shown = context.model.marks.iter().map(|m| (context.x_of(m.event).round(), m.name));
+    shown.filter(|(x, _)| *x >= area.x && *x <= area.right()).collect()
+}
+
+/// A line through the panel for each mark that has room.
+pub(super) fn mark_lines(context: &Context<'_>, paint: &mut Paint, panel: Rect) {
+    let shown = marks_in_view(context);
+    let mut lines = Vec::new();
+    let mut last = f32::NEG_INFINITY;
+    for (i, (x, _)) in shown.iter().copied().enumerate() {
+        let next = shown.get(i + 1).map_or(f32::INFINITY, |n| n.0);
+        if (x - last).min(next - x) >= LINES_APART && panel.h > 0.0 {
+            lines.push([pos(x, panel.y), pos(x, panel.bottom())]);
+        }
+        last = x;
+    }
+    paint.segments(lines, Stroke::dashed(context.palette.dim.fade(150), 1.0, 2.0));
 }

@@ -29,7 +29,14 @@ pub fn hover(model: &Model, view: &View, frame: &Frame, at: Pos) -> Vec<Shape> {
     {
         paint.outline(rect, Stroke::solid(palette.chosen, 1.5));
     }
-    if let Some(event) = frame.event_at(model, view, at) {
+    let place = frame.map.x.value(at.x);
+    let lost = model.gaps.iter().find(|g| {
+        let (from, to) = super::gaps::span(model, view.axis, g);
+        from <= place && place < to
+    });
+    if let Some(gap) = lost {
+        lines = vec![format!("{} records lost here", ticks::count(gap.records))];
+    } else if let Some(event) = frame.event_at(model, view, at) {
         lines.extend(moment_lines(model, view, event));
     }
     if life.is_none()

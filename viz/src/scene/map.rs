@@ -1,14 +1,14 @@
 //! The address map: a rectangle for each allocation, from its malloc to its free, at its addresses.
 
-use super::tiles::{Tile, tile};
-use super::{Anchor, Context, Dash, Paint, Rect, Selection, Stroke, edge, pos, ticks};
+use super::tiles::{Tile, Tiling, tile};
+use super::{Anchor, Context, Dash, Paint, Rect, Selection, Stroke, edge, header, pos, ticks};
 use crate::font::fit;
 use crate::model::{LifeIx, Link, Model, StreamIx};
 use weir::trace::Source;
 
 /// Shades of a stream's colour.
 const SHADES: u64 = 3;
-/// Rectangles that carry an edge mark, at most.
+/// Rectangles of a stream that carry an edge mark, at most.
 const MOST_EDGES: usize = 6_000;
 /// Allocations that carry their name, at most.
 const MOST_NAMES: usize = 400;
@@ -24,6 +24,8 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
     }
     hatch(context, paint);
     mapped(context, paint);
+    // Below the allocations: the shortest ones begin where a mark is.
+    header::mark_lines(context, paint, area);
     lives(context, paint);
     breaks(context, paint);
     labels(context, paint);
@@ -52,7 +54,7 @@ fn mapped(context: &Context<'_>, paint: &mut Paint) {
     let Some(pool) = context.pool() else { return };
     let end = context.extent();
     let tiles = pool.runs.iter().map(|run| {
-        let from = run.mapped.map_or(0.0, |m| context.place(m.0));
+        let from = context.place(run.since);
         let to = run.unmapped.map_or(end, |e| context.place(e));
         Tile { rect: context.frame.map.pixels(from, to, run.start, run.end), class: 0, tag: 0 }
     });
@@ -76,28 +78,35 @@ fn lives(context: &Context<'_>, paint: &mut Paint) {
         }
     });
     let tiling = tile(tiles, context.frame.map.area);
-    let palette = context.palette;
-    for ((rank, level), rects) in tiling.cells {
+    for rank in &tiling.order {
+        class(context, paint, &tiling, *rank);
+    }
+    names(context, paint, &tiling.exact);
+    for (rank, rect) in &tiling.pins {
+        paint.rect(*rect, context.palette.stream(*rank as usize));
+    }
+}
+
+/// The allocations of one stream.
+fn class(context: &Context<'_>, paint: &mut Paint, tiling: &Tiling, rank: u32) {
+    let (model, palette) = (context.model, context.palette);
+    for ((_, level), rects) in tiling.cells.range((rank, 0)..=(rank, u8::MAX)) {
         let color = palette.stream(rank as usize);
-        paint.rects(rects, palette.free.mix(color, 100 + u16::from(level) * 36));
+        paint.rects(rects.clone(), palette.free.mix(color, 100 + u16::from(*level) * 36));
     }
-    let mut by_color: std::collections::BTreeMap<(u32, u64), Vec<Rect>> = std::collections::BTreeMap::new();
-    for tile in &tiling.exact {
-        let shade = scattered(model.life(LifeIx(tile.tag)).id.0) % SHADES;
-        by_color.entry((tile.class, shade)).or_default().push(apart(tile.rect));
+    let exact = || tiling.exact.iter().filter(|t| t.class == rank);
+    for shade in 0..SHADES {
+        let of_shade = exact().filter(|t| scattered(model.life(LifeIx(t.tag)).id.0) % SHADES == shade);
+        paint.rects(of_shade.map(|t| apart(t.rect)).collect(), palette.shade(rank as usize, shade));
     }
-    for ((rank, shade), rects) in by_color {
-        paint.rects(rects, palette.shade(rank as usize, shade));
-    }
-    let marked: Vec<(Rect, Source)> = tiling
-        .exact
-        .iter()
+    let marked: Vec<(Rect, Source)> = exact()
         .filter(|t| t.rect.w >= 5.0 && t.rect.h >= 3.0)
         .filter_map(|t| Some((apart(t.rect), model.life(LifeIx(t.tag)).source?)))
         .take(MOST_EDGES)
         .collect();
     edge::draw(paint, &marked, palette);
-    names(context, paint, &tiling.exact);
+    let rare = tiling.rare.iter().filter(|r| r.0 == rank).map(|r| r.1);
+    paint.rects(rare.collect(), palette.stream(rank as usize));
 }
 
 /// Ids, sizes and labels inside the allocations that have room for them.

@@ -5,10 +5,12 @@ mod color;
 mod describe;
 mod edge;
 mod frame;
+mod gaps;
 mod header;
 mod hover;
 mod map;
 mod message;
+mod pins;
 mod scale;
 mod shape;
 mod side;
@@ -76,6 +78,7 @@ pub fn build(model: &Model, view: &View) -> (Scene, Frame) {
     chart::draw(&context, &mut paint);
     strip::draw(&context, &mut paint);
     map::draw(&context, &mut paint);
+    gaps::draw(&context, &mut paint);
     header::marks(&context, &mut paint);
     cursor(&context, &mut paint);
     for area in [frame.chart, frame.strip, frame.map.area] {

@@ -10,6 +10,12 @@ const MOST_EXACT: usize = 12_000;
 const MOST_CELLS: usize = 20_000;
 /// From this size on in both directions, a rectangle is painted as it is.
 const EXACT: f32 = 2.0;
+/// A class that covers less than this part of what the first one covers is rare.
+const RARE: f32 = 0.05;
+/// A rare one is painted at least this long in both directions.
+const SEEN: f32 = 3.0;
+/// Small tiles of a rare class that are painted each, at most.
+const MOST_RARE: usize = 1_000;
 /// Steps of coverage that a summed cell can show.
 const LEVELS: u8 = 4;
 
@@ -24,25 +30,34 @@ pub struct Tile {
     pub tag: u32,
 }
 
-/// What to paint.
+/// What to paint: for each class in `order` its cells, then its exact tiles, then its rare ones; at last the pins.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tiling {
+    /// The classes, the one that covers most first: what is rare is painted over what is common.
+    pub order: Vec<u32>,
     /// Summed cells by class and coverage (1 to 4 quarters).
     pub cells: BTreeMap<(u32, u8), Vec<Rect>>,
-    /// Tiles to paint over them as they are, clipped.
+    /// Tiles to paint as they are, clipped.
     pub exact: Vec<Tile>,
+    /// Small tiles of classes that cover little, large enough to be seen: class and place.
+    pub rare: Vec<(u32, Rect)>,
+    /// A pixel of each class that would have none otherwise.
+    pub pins: Vec<(u32, Rect)>,
 }
 
 /// Sorts tiles into both, within `area`.
 #[must_use]
 pub fn tile(tiles: impl IntoIterator<Item = Tile>, area: Rect) -> Tiling {
     let (mut exact, mut small) = (Vec::new(), Vec::new());
+    let mut shares = Shares::default();
     for tile in tiles {
         let Some(rect) = visible(&tile.rect, &area) else {
             continue;
         };
         let large = rect.w >= EXACT && rect.h >= EXACT;
-        if large { &mut exact } else { &mut small }.push(Tile { rect, ..tile });
+        let tile = Tile { rect, ..tile };
+        shares.add(&tile);
+        if large { &mut exact } else { &mut small }.push(tile);
     }
     if exact.len() > MOST_EXACT {
         // The largest stay; a stable sort keeps the choice the same for the same log.
@@ -50,15 +65,65 @@ pub fn tile(tiles: impl IntoIterator<Item = Tile>, area: Rect) -> Tiling {
         small.extend(exact.drain(MOST_EXACT..));
         exact.sort_by(|a, b| a.rect.x.total_cmp(&b.rect.x).then(a.tag.cmp(&b.tag)));
     }
+    let cells = summed(area, &small, &shares);
+    let rare = rare(area, &small, &shares);
+    let mut tiling = Tiling { order: shares.order(), cells, exact, rare, pins: Vec::new() };
+    if tiling.order.len() > 1 {
+        tiling.pins = super::pins::pins(&tiling, &small, area);
+    }
+    tiling
+}
+
+/// The cells of the small tiles, as fine as their number allows.
+fn summed(area: Rect, small: &[Tile], shares: &Shares) -> BTreeMap<(u32, u8), Vec<Rect>> {
     let mut height = 1.0;
     loop {
-        let cells = Grid::new(area, height, &small).cells();
+        let cells = Grid::new(area, height, small, shares).cells();
         if cells.values().map(Vec::len).sum::<usize>() <= MOST_CELLS || height > 64.0 {
-            return Tiling { cells, exact };
+            return cells;
         }
         height *= 2.0;
     }
 }
+
+/// The small tiles of the classes that cover so much less than the first one that nobody would see them beside it.
+fn rare(area: Rect, small: &[Tile], shares: &Shares) -> Vec<(u32, Rect)> {
+    let most = shares.order().first().map_or(0.0, |class| shares.of(*class));
+    let mut count: BTreeMap<u32, usize> = BTreeMap::new();
+    for tile in small {
+        *count.entry(tile.class).or_default() += 1;
+    }
+    count.retain(|class, tiles| *tiles <= MOST_RARE && shares.of(*class) <= most * RARE);
+    let seen = |rect: &Rect| {
+        let (w, h) = (rect.w.max(SEEN).min(area.w), rect.h.max(SEEN).min(area.h));
+        let inside = |at: f32, length: f32, from: f32, to: f32| at.min(to - length).max(from);
+        Rect { x: inside(rect.x, w, area.x, area.right()), y: inside(rect.y, h, area.y, area.bottom()), w, h }
+    };
+    small.iter().filter(|t| count.contains_key(&t.class)).map(|t| (t.class, seen(&t.rect))).collect()
+}
+
+/// How much each class covers.
+#[derive(Clone, Debug, Default)]
+struct Shares(BTreeMap<u32, f32>);
+
+impl Shares {
+    fn add(&mut self, tile: &Tile) {
+        *self.0.entry(tile.class).or_default() += (tile.rect.w * tile.rect.h).max(LEAST);
+    }
+
+    fn of(&self, class: u32) -> f32 {
+        self.0.get(&class).copied().unwrap_or(1.0)
+    }
+
+    fn order(&self) -> Vec<u32> {
+        let mut order: Vec<u32> = self.0.keys().copied().collect();
+        order.sort_by(|a, b| self.of(*b).total_cmp(&self.of(*a)));
+        order
+    }
+}
+
+/// No tile covers less.
+const LEAST: f32 = 1e-6;
 
 /// The part inside the area; what has no extent at all gets a sliver.
 fn visible(rect: &Rect, area: &Rect) -> Option<Rect> {
@@ -73,12 +138,12 @@ struct Grid {
     height: f32,
     columns: usize,
     rows: usize,
-    /// Per cell: the class that leads, by how much area, and how much is covered.
+    /// Per cell: the class that leads, by how much of all that it covers, and how much of the cell is covered.
     cells: Vec<(u32, f32, f32)>,
 }
 
 impl Grid {
-    fn new(area: Rect, height: f32, tiles: &[Tile]) -> Self {
+    fn new(area: Rect, height: f32, tiles: &[Tile], shares: &Shares) -> Self {
         let columns = area.w.ceil().max(1.0) as usize;
         let rows = (area.h / height).ceil().max(1.0) as usize;
         let mut grid = Self {
@@ -89,20 +154,21 @@ impl Grid {
             cells: vec![(0, 0.0, 0.0); if tiles.is_empty() { 0 } else { columns * rows }],
         };
         for tile in tiles {
-            grid.add(tile);
+            grid.add(tile, shares.of(tile.class));
         }
         grid
     }
 
-    fn add(&mut self, tile: &Tile) {
+    /// `all`: what the tile's class covers everywhere.
+    fn add(&mut self, tile: &Tile, all: f32) {
         let (x0, x1) = (tile.rect.x - self.area.x, tile.rect.right() - self.area.x);
         let (y0, y1) = ((tile.rect.y - self.area.y) / self.height, (tile.rect.bottom() - self.area.y) / self.height);
         let columns = cells_of(x0, x1, self.columns);
         for row in cells_of(y0, y1, self.rows) {
             let tall = overlap(y0, y1, row);
             for column in columns.clone() {
-                let part = (tall * overlap(x0, x1, column)).max(1e-6);
-                vote(&mut self.cells[row * self.columns + column], tile.class, part);
+                let part = (tall * overlap(x0, x1, column)).max(LEAST);
+                vote(&mut self.cells[row * self.columns + column], tile.class, part, all);
             }
         }
     }
@@ -139,7 +205,7 @@ impl Grid {
     }
 }
 
-fn cells_of(from: f32, to: f32, count: usize) -> std::ops::Range<usize> {
+pub(super) fn cells_of(from: f32, to: f32, count: usize) -> std::ops::Range<usize> {
     let first = (from.max(0.0) as usize).min(count - 1);
     let past = (to.max(0.0).ceil() as usize).clamp(first + 1, count);
     first..past
@@ -149,15 +215,17 @@ fn overlap(from: f32, to: f32, cell: usize) -> f32 {
     (to.min(cell as f32 + 1.0) - from.max(cell as f32)).max(0.0)
 }
 
-/// Majority by area in one pass.
-fn vote(cell: &mut (u32, f32, f32), class: u32, part: f32) {
+/// The class of which the largest part of all that it covers lies here, in one pass: by plain area, a class that is rare
+/// would lose every cell.
+fn vote(cell: &mut (u32, f32, f32), class: u32, part: f32, all: f32) {
     cell.2 += part;
+    let weight = part / all;
     if cell.0 == class || cell.1 <= 0.0 {
-        (cell.0, cell.1) = (class, cell.1 + part);
-    } else if part > cell.1 {
-        (cell.0, cell.1) = (class, part - cell.1);
+        (cell.0, cell.1) = (class, cell.1 + weight);
+    } else if weight > cell.1 {
+        (cell.0, cell.1) = (class, weight - cell.1);
     } else {
-        cell.1 -= part;
+        cell.1 -= weight;
     }
 }
 
@@ -242,7 +310,21 @@ mod tests {
     #[test]
     fn a_cell_shows_who_covers_most_of_it() {
         let thin = |x: f32, w: f32, class| Tile { rect: Rect { x, y: 20.0, w, h: 1.0 }, class, tag: 0 };
-        let tiling = tile([thin(10.0, 0.2, 1), thin(10.2, 0.6, 2), thin(10.8, 0.1, 1)], AREA);
-        assert_eq!(tiling.cells.keys().collect::<Vec<_>>(), [&(2, 4)]);
+        let elsewhere = |class| thin(50.0 + class as f32, 0.9, class);
+        let tiles = [thin(10.0, 0.2, 1), thin(10.2, 0.6, 2), thin(10.8, 0.1, 1), elsewhere(1), elsewhere(2)];
+        let tiling = tile(tiles, AREA);
+        let at = |class, level| tiling.cells[&(class, level)].iter().any(|r| r.x == 10.0);
+        assert!(at(2, 4), "{:?}", tiling.cells);
+    }
+
+    #[test]
+    fn a_class_that_is_rare_wins_its_cells_and_is_large_enough_to_be_seen() {
+        let thin =
+            |i: u32, class| Tile { rect: Rect { x: 10.0 + i as f32 * 0.1, y: 20.0, w: 0.1, h: 1.0 }, class, tag: i };
+        let tiling = tile((0..3000).map(|i| thin(i, u32::from(i == 1234))), AREA);
+        assert_eq!(tiling.cells[&(1, 4)], [Rect { x: 10.0 + 123.0, y: 20.0, w: 1.0, h: 1.0 }]);
+        assert_eq!(tiling.order, [0, 1]);
+        assert_eq!(tiling.rare, [(1, Rect { x: 10.0 + 123.4, y: 20.0, w: 3.0, h: 3.0 })]);
+        assert!(tile((0..30).map(|i| thin(i, i % 2)), AREA).rare.is_empty(), "alike");
     }
 }

@@ -121,7 +121,7 @@ fn bare_metal(target: &str) -> Result<(), String> {
     if has() {
         return Ok(());
     }
-    println!("adding the target {target}, to build the core without std: rustup target add {target}");
+    say!("adding the target {target}, to build the core without std: rustup target add {target}");
     // Whether it worked is seen by looking again.
     let _ = std::process::Command::new("rustup").args(["target", "add", target]).status();
     if has() {

@@ -26,25 +26,26 @@ pub(crate) fn parser() -> Command {
 pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     let folder = project::output("demo");
     let (log, picture) = (folder.join("trace.log"), folder.join("timeline.png"));
+    std::fs::create_dir_all(&folder).map_err(|error| Failure::file("create", &folder, error))?;
     let program = replay::read(&project::root().join("examples/traces/resnet50_train.csv"))?;
     let options = Options { policy: "all", reuse: Reuse::all(), limit: None, on: On::best(), log: Some(log.clone()) };
-    println!(
+    say!(
         "ResNet-50, 8 training steps: {} rows, {} allocated in all; kernels write and check every byte",
         program.ops.len(),
         crate::size::shown(program.total())
     );
-    println!("on a pool, compute with a copy and a communication stream around it ...");
+    say!("on a pool, compute with a copy and a communication stream around it ...");
     let summary = replay_with_streams_around(&program, &options)?;
-    println!("without a pool, the log's own rows: allocate, work, synchronise the stream, free ...");
+    say!("without a pool, the log's own rows: allocate, work, synchronise the stream, free ...");
     let baseline = synchronous(&program, &options)?;
-    print!("\n{}\n", compared(&summary, &baseline));
-    summary.notes().iter().for_each(|note| println!("note: {note}"));
-    println!("event log: {}", project::shown(&log));
+    say!("\n{}", compared(&summary, &baseline));
+    summary.notes().iter().for_each(|note| say!("note: {note}"));
+    say!("event log: {}", project::shown(&log));
     viz::draw(&log, &picture, &Picture::default())?;
     if arguments.get_flag("open") {
         return viz::open(&System::new(Permission::of(arguments)), &log, &[log.clone().into_os_string()]);
     }
-    println!("look at it: cargo xtask viz {}", project::shown(&log));
+    say!("look at it: cargo xtask viz {}", project::shown(&log));
     Ok(())
 }
 

@@ -23,9 +23,9 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     install(&files, "weir_archive", "a", &lib.join("libweir.a"))?;
     install(&files, "weir_shared", shared_extension(), &lib.join(format!("libweir.{}", shared_extension())))?;
     let headers = copy_headers(&project::root().join("ffi/include"), &include)?;
-    println!("{}: libweir.a libweir.{}", project::shown(&lib), shared_extension());
-    println!("{}: {}", project::shown(&include), headers.join(" "));
-    println!("a program uses them with: cc -Itarget/weir/include main.c target/weir/lib/libweir.a -lpthread -ldl -lm");
+    say!("{}: libweir.a libweir.{}", project::shown(&lib), shared_extension());
+    say!("{}: {}", project::shown(&include), headers.join(" "));
+    say!("a program uses them with: cc -Itarget/weir/include main.c target/weir/lib/libweir.a -lpthread -ldl -lm");
     Ok(())
 }
 

@@ -34,6 +34,7 @@ pub(crate) fn parser() -> Command {
         .arg(
             Arg::new("policy")
                 .long("policy")
+                .allow_hyphen_values(true)
                 .default_value("all")
                 .value_parser(policies)
                 .help("Reuse switches: none; 1; 1 and 2; 1 and 3; all"),
@@ -42,12 +43,14 @@ pub(crate) fn parser() -> Command {
             Arg::new("limit")
                 .long("limit")
                 .value_name("BYTES")
+                .allow_hyphen_values(true)
                 .value_parser(limit)
                 .help("The pool's limit, such as 14GB, 512MiB or a number of bytes [default: none]"),
         )
         .arg(
             Arg::new("driver")
                 .long("driver")
+                .allow_hyphen_values(true)
                 .default_value("sim")
                 .value_parser(["sim", "host"])
                 .help("sim: virtual time, every access checked; host: real memory, threads and bytes"),
@@ -57,6 +60,7 @@ pub(crate) fn parser() -> Command {
                 .long("lag")
                 .value_name("N")
                 .default_value("0")
+                .allow_hyphen_values(true)
                 .value_parser(lag)
                 .help("sim: a row's work is finished N rows later; none: only `sync` rows finish work"),
         )
@@ -65,7 +69,7 @@ pub(crate) fn parser() -> Command {
                 .long("log")
                 .value_name("OUT")
                 .value_parser(clap::value_parser!(PathBuf))
-                .help("Write the event log, for `cargo xtask viz OUT`"),
+                .help("Write the event log, for `cargo xtask viz OUT`; its folder must exist"),
         )
         .arg(
             Arg::new("json")
@@ -75,7 +79,14 @@ pub(crate) fn parser() -> Command {
         )
         .after_help(
             "Example:\n  cargo xtask replay examples/traces/producer_consumer.csv --policy event --lag 100 --json\n\n\
-             Exit status: 0, or 2 for a file that cannot be read.",
+             Output: the table and its notes go to standard output; with --json they go to standard error, and one\n\
+             object to the last line of standard output. The only file that is written is OUT of --log.\n\
+             `mallocs`, `refused` and `zero_sized` add up to the log's `allocate` rows, `frees` and `skipped_frees`\n\
+             to its `free` rows.\n\n\
+             Exit status:\n  \
+             0  done, whatever the pool refused\n  \
+             1  could not be run, or not to its end: too little memory, an output that cannot be written, a fault\n  \
+             2  unreadable input or wrong arguments",
         )
 }
 
@@ -96,10 +107,23 @@ fn lag(text: &str) -> Result<Lag, String> {
 pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     let options = options(arguments)?;
     let file = arguments.get_one::<PathBuf>("file").map_or(Path::new("-"), PathBuf::as_path);
+    spare(file, options.log.as_deref())?;
     let program = read(file)?;
     let summary = replay(&program, &options)?;
     say(&summary, &options, arguments.get_flag("json"));
     Ok(())
+}
+
+/// Refuses to write the event log over the log that is read.
+fn spare(file: &Path, log: Option<&Path>) -> Result<(), Failure> {
+    let place = |path: &Path| path.canonicalize().ok();
+    match (place(file), log.and_then(place)) {
+        (Some(file), Some(log)) if file == log => {
+            let text = format!("--log {}: that is the log to be replayed; name another file", log.display());
+            Err(Failure::Unreadable(text))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Reads a log. What is wrong with it names the file, the line and the column.
@@ -121,7 +145,7 @@ fn options(arguments: &ArgMatches) -> Result<Options, Failure> {
     let host = arguments.get_one::<String>("driver").is_some_and(|driver| driver == "host");
     let given = arguments.value_source("lag") == Some(ValueSource::CommandLine);
     if host && given {
-        return Err(Failure::Failed(
+        return Err(Failure::Unreadable(
             "--lag is for --driver sim: the streams of the host driver are threads that finish when they finish".into(),
         ));
     }
@@ -146,10 +170,10 @@ fn say(summary: &Summary, options: &Options, json: bool) {
         text += &format!("the event log: cargo xtask viz {}\n", log.display());
     }
     if json {
-        eprint!("{text}");
-        println!("{}", summary.json());
+        crate::say::aside(format_args!("{text}"));
+        say!("{}", summary.json());
     } else {
-        print!("{text}");
+        crate::say::text(&text);
     }
 }
 
@@ -186,6 +210,21 @@ mod tests {
         assert_eq!(parsed("x.csv --limit 14GB").expect("parses").limit, Some(Bytes(14_000_000_000)));
         for words in ["--lag -1", "--lag soon", "--limit 0", "--limit lots", "--driver cuda", "--driver host --lag 3"] {
             assert!(parsed(&format!("x.csv {words}")).is_err(), "{words}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_value_names_its_option_and_what_that_takes() {
+        for (words, expected) in [
+            ("--lag -1", "invalid value '-1' for '--lag <N>': expected a number of rows, or none"),
+            ("--limit -1", "invalid value '-1' for '--limit <BYTES>': `-1` is no size below 16 EiB; expected bytes or"),
+            ("--limit -1GB", "for '--limit <BYTES>': `-1GB` is no size"),
+            ("--limit --json", "for '--limit <BYTES>'"),
+            ("--policy -1", "invalid value '-1' for '--policy <policy>'\n  [possible values: same"),
+            ("--driver -1", "invalid value '-1' for '--driver <driver>'\n  [possible values: sim"),
+        ] {
+            let error = parsed(&format!("x.csv {words}")).expect_err(words);
+            assert!(error.contains(expected), "{words}: {error}");
         }
     }
 

@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     let permission = if ours.is_empty() { Permission::of(arguments) } else { Permission::Forbidden };
     match cli::Command::parse(theirs.clone()).map_err(|error| Failure::Unreadable(error.to_string()))? {
         cli::Command::Help => {
-            println!("{}", cli::USAGE);
+            say!("{}", cli::USAGE);
             Ok(())
         }
         cli::Command::Show { file, screenshot: Some(out), picture } => draw(&file, &out, &picture),
@@ -54,25 +54,24 @@ pub(crate) fn draw(log: &Path, out: &Path, picture: &Picture) -> Result<(), Fail
         cli::PictureError::Source(error) => Failure::Unreadable(error.to_string()),
         error => Failure::Failed(error.to_string()),
     })?;
-    damages.iter().for_each(|damage| eprintln!("note: {damage}"));
-    println!("picture: {}", project::shown(out));
+    damages.iter().for_each(|damage| tell!("note: {damage}"));
+    say!("picture: {}", project::shown(out));
     Ok(())
 }
 
 /// Opens the window with these arguments, the log's name among them; builds it first.
 pub(crate) fn open(system: &System, file: &Path, arguments: &[OsString]) -> Result<(), Failure> {
-    // Before minutes of building: is there something to show, and somewhere to show it?
-    std::fs::File::open(file).map_err(|error| Failure::Unreadable(format!("{}: {error}", file.display())))?;
+    // With a display the window says what is wrong with the log, too; it is built for that even if it takes minutes.
     if !has_display() {
         weir_viz::source::open(file).map_err(|error| Failure::Unreadable(error.to_string()))?;
-        eprintln!("no display for a window: write a picture with `--screenshot out.png`, or a page with `report`");
+        tell!("no display for a window: write a picture with `--screenshot out.png`, or a page with `report`");
         return Err(Failure::Said(3));
     }
     if let Err(reason) = system.ensure(&WINDOW) {
         step::skip("the window", &reason);
         return Err(Failure::Said(1));
     }
-    println!("building the window; the first time this takes minutes");
+    say!("building the window; the first time this takes minutes");
     let mut command = project::cargo(["run", "--release", "--package", "weir-viz", "--features", "window", "--"]);
     // Cargo runs in the root, the caller perhaps elsewhere.
     command.args(arguments.iter().map(

@@ -4,4 +4,4 @@ mod order;
 mod program;
 mod rmm;
 
-pub(crate) use program::{Block, Op, Program, Touch};
+pub(crate) use program::{Aside, Block, Op, Program, Touch};

@@ -62,10 +62,37 @@ pub(crate) struct Program {
     pub(crate) events: usize,
     /// The first row after the last mark; 0 without one.
     pub(crate) measured_from: usize,
-    /// The most bytes that were live at once, as asked for.
-    pub(crate) peak: u64,
+    /// The names that `mark` rows gave, one for each mark.
+    pub(crate) marks: Vec<Option<String>>,
+    /// What rows said that is not replayed.
+    pub(crate) aside: Aside,
+}
+
+/// Rows, or parts of them, that a replay leaves aside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Aside {
     /// `allocate failure` rows.
-    pub(crate) failures: usize,
+    pub(crate) failures: u64,
+    /// Allocations of zero bytes.
+    pub(crate) zero_sized: u64,
+    /// Frees of those, and of null.
+    pub(crate) frees: u64,
+    /// Frees that name another size than their allocation.
+    pub(crate) missized: u64,
+    /// The line of the first such free.
+    pub(crate) missized_line: u64,
+}
+
+impl Aside {
+    /// Counts a free that names another size than its allocation. Which of the two is right the log does not say.
+    fn compare(&mut self, row: &Row, allocated: u64) {
+        if row.size.is_some_and(|size| size != allocated) {
+            if self.missized == 0 {
+                self.missized_line = row.line;
+            }
+            self.missized += 1;
+        }
+    }
 }
 
 impl Program {
@@ -83,7 +110,31 @@ impl Program {
 
     /// The sizes of all allocations together.
     pub(crate) fn total(&self) -> u64 {
-        self.blocks.iter().map(|block| block.size).fold(0, u64::saturating_add)
+        self.total_within(u64::MAX)
+    }
+
+    /// The sizes of all allocations together that a pool of this limit does not refuse at once.
+    pub(crate) fn total_within(&self, limit: u64) -> u64 {
+        let sizes = self.blocks.iter().map(|block| block.size);
+        sizes.filter(|size| *size <= limit).fold(0, u64::saturating_add)
+    }
+
+    /// The most bytes, as asked for, that a pool of this limit may hold of the log at once.
+    pub(crate) fn peak_within(&self, limit: u64) -> u64 {
+        let size = |block: usize| {
+            let size = self.blocks.get(block).map_or(0, |block| block.size);
+            if size <= limit { u128::from(size) } else { 0 }
+        };
+        let (mut live, mut peak) = (0_u128, 0);
+        for op in &self.ops {
+            match *op {
+                Op::Allocate { block } => live += size(block),
+                Op::Free { block, .. } => live -= size(block),
+                _ => {}
+            }
+            peak = peak.max(live);
+        }
+        u64::try_from(peak).unwrap_or(u64::MAX).min(limit)
     }
 }
 
@@ -96,13 +147,13 @@ struct Live {
 #[derive(Default)]
 struct Builder {
     program: Program,
-    /// Live allocations by address; `None` stands for one of zero bytes.
-    live: HashMap<u64, Option<Live>>,
+    /// Live allocations by address.
+    live: HashMap<u64, Live>,
+    /// Those of zero bytes, which may share an address: how many there are.
+    empty: HashMap<u64, usize>,
     streams: HashMap<u64, usize>,
     events: HashMap<u64, usize>,
     order: Order,
-    used: u64,
-    marks: usize,
 }
 
 impl Builder {
@@ -111,10 +162,10 @@ impl Builder {
             Action::Allocate => return self.allocate(row),
             Action::Free => return self.free(row),
             Action::AllocateFailure => {
-                self.program.failures += 1;
+                self.program.aside.failures += 1;
                 return Ok(Op::Nothing);
             }
-            Action::Mark => return Ok(self.mark()),
+            Action::Mark => return Ok(self.mark(row)),
             Action::Sync | Action::Record | Action::Wait => {}
         }
         let StreamKey::One(key) = row.stream else {
@@ -137,42 +188,34 @@ impl Builder {
     }
 
     fn allocate(&mut self, row: &Row) -> Result<Op, LogError> {
-        if let Some(Some(live)) = self.live.get(&row.pointer) {
+        let size = row.size.unwrap_or(0);
+        if size == 0 {
+            self.program.aside.zero_sized += 1;
+            *self.empty.entry(row.pointer).or_default() += 1;
+            return Ok(Op::Nothing);
+        }
+        if let Some(live) = self.live.get(&row.pointer) {
             let expected = format!("an address that is free (it is live since line {})", live.line);
             return Err(pointer(row, expected));
-        }
-        if row.size == 0 {
-            self.live.insert(row.pointer, None);
-            return Ok(Op::Nothing);
         }
         let stream = self.row_stream(row);
         let live = Live { block: self.program.blocks.len(), line: row.line, place: self.order.step(stream) };
         let block = live.block;
-        self.live.insert(row.pointer, Some(live));
-        self.program.blocks.push(Block { size: row.size, stream, touch: Touch::Ordered });
-        self.used = self.used.checked_add(row.size).ok_or_else(|| LogError {
-            line: row.line,
-            column: Some("Size"),
-            found: row.size.to_string(),
-            expected: "sizes whose sum fits in 64 bits".into(),
-        })?;
-        self.program.peak = self.program.peak.max(self.used);
+        self.live.insert(row.pointer, live);
+        self.program.blocks.push(Block { size, stream, touch: Touch::Ordered });
         Ok(Op::Allocate { block })
     }
 
     fn free(&mut self, row: &Row) -> Result<Op, LogError> {
-        let stream = self.row_stream(row);
-        let live = match self.live.remove(&row.pointer) {
-            Some(Some(live)) => live,
-            Some(None) => return Ok(Op::Nothing),
-            // Freeing null is no error in any allocator.
-            None if row.pointer == 0 => return Ok(Op::Nothing),
-            None => {
-                return Err(pointer(row, "an address that an earlier row allocated and none has freed".into()));
-            }
+        // Of two allocations at an address, one of them empty, a free of zero bytes means that one.
+        let means_empty = row.size == Some(0) && self.empty.get(&row.pointer).is_some_and(|count| *count > 0);
+        let live = if means_empty { None } else { self.live.remove(&row.pointer) };
+        let Some(live) = live else {
+            return self.free_nothing(row);
         };
+        let stream = self.row_stream(row);
         if let Some(block) = self.program.blocks.get_mut(live.block) {
-            self.used = self.used.saturating_sub(block.size);
+            self.program.aside.compare(row, block.size);
             if !self.order.reached(stream, live.place) {
                 block.touch = Touch::Unordered;
             }
@@ -181,10 +224,25 @@ impl Builder {
         Ok(Op::Free { block: live.block, stream })
     }
 
-    fn mark(&mut self) -> Op {
-        self.marks += 1;
+    /// A free of what holds no bytes.
+    fn free_nothing(&mut self, row: &Row) -> Result<Op, LogError> {
+        match self.empty.get_mut(&row.pointer) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                self.program.aside.compare(row, 0);
+            }
+            // Freeing null is no error in any allocator.
+            _ if row.pointer == 0 => {}
+            _ => return Err(pointer(row, "an address that an earlier row allocated and none has freed".into())),
+        }
+        self.program.aside.frees += 1;
+        Ok(Op::Nothing)
+    }
+
+    fn mark(&mut self, row: &Row) -> Op {
+        self.program.marks.push(row.name.clone());
         self.program.measured_from = self.program.ops.len() + 1;
-        Op::Mark { number: self.marks }
+        Op::Mark { number: self.program.marks.len() }
     }
 
     fn row_stream(&mut self, row: &Row) -> usize {
@@ -223,7 +281,7 @@ mod tests {
             program.ops,
             [Op::Allocate { block: 0 }, Op::Free { block: 0, stream: 0 }, Op::Allocate { block: 1 }]
         );
-        assert_eq!((program.peak, program.total()), (100, 107));
+        assert_eq!((program.peak_within(u64::MAX), program.total()), (100, 107));
         assert_eq!(program.streams, [5, 6]);
         assert_eq!(program.blocks[1].stream, 1);
     }
@@ -252,14 +310,45 @@ mod tests {
             read("1,1,allocate,(nil),0,0\n1,1,free,(nil),0,0\n1,1,free,(nil),0,0\n1,1,allocate failure,(nil),8,0\n")
                 .expect("is readable");
         assert_eq!(program.ops, [Op::Nothing; 4]);
-        assert_eq!(program.failures, 1);
+        assert_eq!(program.aside, Aside { failures: 1, zero_sized: 1, frees: 2, ..Aside::default() });
+    }
+
+    #[test]
+    fn empty_allocations_share_an_address_with_each_other_and_with_a_block() {
+        let rows = "1,1,allocate,0x10,0,0\n1,1,allocate,0x10,0,0\n1,1,allocate,0x10,8,0\n\
+                    1,1,free,0x10,0,0\n1,1,free,0x10,8,0\n1,1,free,0x10,,0\n";
+        let program = read(rows).expect("is readable");
+        assert_eq!(program.ops[2..5], [Op::Allocate { block: 0 }, Op::Nothing, Op::Free { block: 0, stream: 0 }]);
+        assert_eq!(program.aside, Aside { zero_sized: 2, frees: 2, ..Aside::default() });
+        let error = read(&format!("{rows}1,1,free,0x10,0,0\n")).expect_err("frees three");
+        assert_eq!(error.line, 8);
+    }
+
+    #[test]
+    fn frees_of_another_size_are_counted_and_blank_ones_are_not() {
+        let rows = "1,1,allocate,0x10,8,0\n1,1,free,0x10,8,0\n1,1,allocate,0x10,8,0\n1,1,free,0x10,,0\n\
+                    1,1,allocate,0x10,8,0\n1,1,free,0x10,9,0\n1,1,allocate,0x10,8,0\n1,1,free,0x10,0,0\n";
+        let aside = read(rows).expect("is readable").aside;
+        assert_eq!(aside, Aside { missized: 2, missized_line: 7, ..Aside::default() });
+    }
+
+    #[test]
+    fn what_is_larger_than_the_limit_needs_no_room() {
+        let program = read(
+            "1,1,allocate,1,18446744073709551615,0\n1,1,allocate,2,100,0\n1,1,allocate,3,18446744073709551615,0\n\
+             1,1,allocate,4,60,0\n1,1,free,1,18446744073709551615,0\n",
+        )
+        .expect("is readable");
+        assert_eq!((program.peak_within(100), program.total_within(100)), (100, 160));
+        assert_eq!((program.peak_within(1_000), program.total_within(1_000)), (160, 160));
+        assert_eq!(program.peak_within(u64::MAX), u64::MAX);
     }
 
     #[test]
     fn the_last_mark_begins_the_measured_part() {
         let program =
             read("1,1,mark,0,0,0\n1,1,allocate,1,8,0\n1,1,mark,0,0,0\n1,1,free,1,8,0\n").expect("is readable");
-        assert_eq!(program.measured_from, 3);
+        assert_eq!((program.measured_from, program.marks.len()), (3, 2));
         assert_eq!(program.ops[2], Op::Mark { number: 2 });
         assert_eq!(read("1,1,allocate,1,8,0\n").expect("is readable").measured_from, 0);
     }
@@ -280,7 +369,8 @@ mod tests {
         let text = include_bytes!("../../../examples/traces/resnet50_train.csv");
         let program = Program::read(text.as_slice()).expect("is readable");
         assert_eq!((program.ops.len(), program.blocks.len()), (26_348, 13_335));
-        assert_eq!(program.peak, 714_256_192);
+        assert_eq!(program.peak_within(u64::MAX), 714_256_192);
+        assert_eq!(program.aside, Aside::default());
         assert_eq!(program.total(), 20_091_890_900);
         assert_eq!(program.streams, [0]);
     }

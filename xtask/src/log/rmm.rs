@@ -43,13 +43,16 @@ pub(crate) enum StreamKey {
 }
 
 /// One row of the log. `pointer` is the event's id in `record` and `wait` rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) line: u64,
     pub(crate) action: Action,
     pub(crate) pointer: u64,
-    pub(crate) size: u64,
+    /// None where the column is blank, as it may be where nothing is allocated.
+    pub(crate) size: Option<u64>,
     pub(crate) stream: StreamKey,
+    /// What a `mark` row has in place of a pointer, if that is text.
+    pub(crate) name: Option<String>,
 }
 
 /// Why a log cannot be read: where, what stands there, what was expected.
@@ -144,6 +147,9 @@ struct Fields<'a> {
 impl Fields<'_> {
     fn row(&self) -> Result<Row, LogError> {
         let action = self.action()?;
+        if action == Action::Mark {
+            return Ok(self.mark());
+        }
         // Checked although nothing depends on it: a file whose times make no sense is not the file it seems to be.
         self.check_time()?;
         let sized = matches!(action, Action::Allocate | Action::AllocateFailure);
@@ -151,15 +157,30 @@ impl Fields<'_> {
             line: self.line,
             action,
             pointer: match (action, self.text(POINTER)?) {
-                (Action::Sync | Action::Mark, "") => 0,
+                (Action::Sync, "") => 0,
                 _ => self.number(POINTER, parse_address, "an address or event id, such as 0x7f00 or 17")?,
             },
             size: match (sized, self.text(SIZE)?) {
-                (false, "") => 0,
-                _ => self.number(SIZE, |text| text.parse().ok(), "a count of bytes, such as 4096")?,
+                (false, "") => None,
+                _ => Some(self.number(SIZE, |text| text.parse().ok(), "a count of bytes, such as 4096")?),
             },
             stream: self.stream(action)?,
+            name: None,
         })
+    }
+
+    /// A mark says nothing but that it is there, and perhaps its name: its other columns are free, or left out.
+    fn mark(&self) -> Row {
+        let text = self.text(POINTER).unwrap_or_default();
+        let name = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        Row {
+            line: self.line,
+            action: Action::Mark,
+            pointer: 0,
+            size: None,
+            stream: StreamKey::One(0),
+            name: Some(name).filter(|_| !is_no_name(text)),
+        }
     }
 
     fn text(&self, column: usize) -> Result<&str, LogError> {
@@ -207,7 +228,6 @@ impl Fields<'_> {
         let text = self.text(STREAM)?;
         match (action, text) {
             (Action::Sync, "-1") => Ok(StreamKey::Device),
-            (Action::Mark, "" | "-1") => Ok(StreamKey::One(0)),
             _ => parse_address(text).map(StreamKey::One).ok_or_else(|| {
                 let device = if action == Action::Sync { ", or -1 for the device" } else { "" };
                 self.refuse(STREAM, text, &format!("a stream in decimal or hexadecimal{device}"))
@@ -228,6 +248,14 @@ fn parse_address(text: &str) -> Option<u64> {
         return text.parse().ok();
     }
     from_hex(text)
+}
+
+/// Whether this is what logs have where there is no name: nothing, a number or an address. Words of the letters a to f
+/// are names.
+fn is_no_name(text: &str) -> bool {
+    let address = text.starts_with("0x") || text.starts_with("0X") || text == "(nil)";
+    let number = text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
+    text.is_empty() || (address && parse_address(text).is_some()) || (number && text.parse::<f64>().is_ok())
 }
 
 /// The library's own reading takes a sign, which no address has.
@@ -315,7 +343,7 @@ mod tests {
         );
         use StreamKey::{Device, One};
         assert_eq!(streams, [One(0), One(0x7f_11aa), One(0), One(12), Device, One(0)]);
-        assert_eq!((rows[0].pointer, rows[0].size, rows[0].line), (0x7f00, 4096, 2));
+        assert_eq!((rows[0].pointer, rows[0].size, rows[0].line), (0x7f00, Some(4096), 2));
         assert_eq!((rows[2].line, rows[3].line), (4, 7), "empty lines count as lines");
         assert_eq!(rows[5].line, 9, "the last line may lack its end");
     }
@@ -324,7 +352,29 @@ mod tests {
     fn columns_are_found_by_name() {
         let rows = read("\u{feff}stream,size,pointer,action,time,thread,note\n3,8,0x10,allocate,1,1,hello\n");
         let rows = rows.expect("is readable");
-        assert_eq!((rows[0].size, rows[0].stream), (8, StreamKey::One(3)));
+        assert_eq!((rows[0].size, rows[0].stream), (Some(8), StreamKey::One(3)));
+    }
+
+    #[test]
+    fn the_columns_of_a_mark_are_free() {
+        for (row, name) in [
+            ("1,1,mark,warm-up,0,0", Some("warm-up")),
+            ("1,1,mark,\"step 2, backward\",0,0", Some("step 2, backward")),
+            ("1,1,mark,facade,0,0", Some("facade")),
+            ("1,1,mark,two\twords,0,0", Some("two words")),
+            ("1,1,mark,0x,0,0", Some("0x")),
+            ("1,1,mark,7,0,0", None),
+            ("1,1,mark,-1.5,0,0", None),
+            ("1,1,mark,0x7f00,0,0", None),
+            ("1,1,mark,(nil),0,0", None),
+            ("1,1,mark,,,-1", None),
+            ("main,noon,mark,,many,all", None),
+            ("1,1,mark", None),
+            (",,mark,end", Some("end")),
+        ] {
+            let rows = read(&format!("{HEADER}{row}\n")).expect(row);
+            assert_eq!((rows[0].action, rows[0].name.as_deref()), (Action::Mark, name), "{row}");
+        }
     }
 
     #[test]

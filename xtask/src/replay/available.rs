@@ -1,6 +1,11 @@
 //! How much memory of the machine a replay on the host driver may take.
 
 use std::path::{Path, PathBuf};
+use weir::Capacities;
+use weir_ffi::arenas::HeapArenas;
+
+/// The most streams that weir tells apart.
+const STREAMS: usize = 1 << 16;
 
 /// What stands between a replay and the memory it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +38,24 @@ impl Available {
             }
         }
         Ok(())
+    }
+
+    /// Refuses a log of so many streams and events that what is known of their order does not fit.
+    pub(crate) fn admit_arenas(self, capacities: &Capacities) -> Result<(), String> {
+        let Capacities { streams, events, .. } = *capacities;
+        if streams > STREAMS {
+            return Err(format!("the log needs {streams} streams; weir has {STREAMS} at most"));
+        }
+        let needed = HeapArenas::bytes(*capacities).map_or(u64::MAX, |bytes| bytes as u64);
+        let left = [self.machine, self.group].into_iter().flatten().min().unwrap_or(u64::MAX);
+        // A simulation keeps as much again.
+        if needed.saturating_mul(2) <= left {
+            return Ok(());
+        }
+        Err(format!(
+            "the order between {streams} streams and {events} events takes {needed} bytes, and as much again in a \
+             simulation; {left} are available: replay a part of the log"
+        ))
     }
 }
 
@@ -113,5 +136,26 @@ mod tests {
         assert_eq!(available.admit(900), Ok(()));
         let unknown = Available { machine: None, group: None };
         assert_eq!(unknown.admit(u64::MAX), Ok(()));
+    }
+
+    #[test]
+    fn a_log_of_too_many_streams_is_refused() {
+        let capacities = |streams| Capacities {
+            streams,
+            events: 70,
+            markers: 1_024,
+            pools: 2,
+            blocks: 100,
+            granules: 100,
+            labels: 10,
+            pages: 4,
+        };
+        let available = Available { machine: Some(1 << 30), group: None };
+        assert_eq!(available.admit_arenas(&capacities(1_000)), Ok(()));
+        let text = available.admit_arenas(&capacities(20_000)).expect_err("3 GB of clocks");
+        assert!(text.contains("20000 streams and 70 events"), "{text}");
+        let unknown = Available { machine: None, group: None };
+        let text = unknown.admit_arenas(&capacities(65_537)).expect_err("ids end");
+        assert!(text.contains("65537 streams"), "{text}");
     }
 }

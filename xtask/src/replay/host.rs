@@ -52,7 +52,7 @@ impl HostVenue {
     fn new(needed: Bytes) -> Result<Self, Failure> {
         let total = match std::env::var("WEIR_HOST_BYTES") {
             Err(_) => DEFAULT_TOTAL.max(needed.min(MOST)),
-            Ok(text) => size::parse(&text).map_err(|error| Failure::Failed(format!("WEIR_HOST_BYTES: {error}")))?,
+            Ok(text) => size::parse(&text).map_err(|error| Failure::Unreadable(format!("WEIR_HOST_BYTES: {error}")))?,
         };
         let driver = HostDriver::new(HostConfig::with_total(total)).map_err(failed("making the host device"))?;
         Ok(Self { driver, tally: Arc::default() })
@@ -135,8 +135,10 @@ fn add(bucket: &mut [u8], block: &[u8], seed: u64, tally: &Tally) -> u64 {
 
 /// Makes a device and does a job on it, if the log's peak fits into the machine.
 pub(super) fn perform<J: Job>(program: &Program, options: &Options, job: J) -> Result<J::Output, Failure> {
-    Available::now().admit(program.peak).map_err(Failure::Failed)?;
-    let sizing = Sizing::of(program, HostConfig::default().alignment);
+    let most = options.limit.unwrap_or(Bytes(u64::MAX));
+    let available = Available::now();
+    available.admit(program.peak_within(most.0)).map_err(Failure::Failed)?;
+    let sizing = Sizing::of(program, most, HostConfig::default().alignment);
     let venue = HostVenue::new(sizing.memory)?;
     let HostConfig { total, granularity, .. } = *venue.driver.config();
     let limit = options.limit.map_or(total, |limit| limit.round_up(granularity).unwrap_or(limit));
@@ -145,6 +147,8 @@ pub(super) fn perform<J: Job>(program: &Program, options: &Options, job: J) -> R
             "the limit of {limit} is above the {total} of the host device; set WEIR_HOST_BYTES to more"
         )));
     }
-    let mut arenas = HeapArenas::new(sizing.capacities(granules(limit.min(sizing.memory), granularity)));
+    let capacities = sizing.capacities(granules(limit.min(sizing.memory), granularity));
+    available.admit_arenas(&capacities).map_err(Failure::Failed)?;
+    let mut arenas = HeapArenas::new(capacities);
     job.run(&venue, arenas.lend(), program, options)
 }

@@ -12,6 +12,7 @@ use weir::driver::{Driver, NativeStream};
 use weir::error::MallocError;
 use weir::id::{DeviceId, EventId, PoolId, StreamId};
 use weir::policy::{Destroy, PoolConfig, StreamKind};
+use weir::trace::MAX_NAME;
 use weir::units::{Bytes, DevicePtr};
 use weir::{Arenas, Local, StreamConfig};
 
@@ -54,6 +55,9 @@ pub(crate) struct Run<'a, V: Venue> {
     mallocs: u64,
     frees: u64,
     refused: u64,
+    /// Frees of blocks whose allocation was refused.
+    skipped: u64,
+    limit: Option<Bytes>,
     from: Start,
 }
 
@@ -92,6 +96,8 @@ impl<'a, V: Venue> Run<'a, V> {
             mallocs: 0,
             frees: 0,
             refused: 0,
+            skipped: 0,
+            limit: options.limit,
             from: Start { time: Instant::now(), done: 0, calls: 0, waits: 0 },
         };
         for _ in &program.streams {
@@ -161,8 +167,10 @@ impl<'a, V: Venue> Run<'a, V> {
             }
             Op::SyncDevice => self.runtime.synchronize_device(DEVICE).map_err(failed("synchronising the device")),
             Op::Mark { number } => {
-                let name = format!("mark {number}");
-                self.runtime.mark(&name).map_err(failed("writing a mark"))
+                let name = self.program.marks.get(number - 1).cloned().flatten();
+                let name = name.unwrap_or_else(|| format!("mark {number}"));
+                let name = name.get(..name.floor_char_boundary(MAX_NAME)).unwrap_or(&name);
+                self.runtime.mark(name).map_err(failed("writing a mark"))
             }
             Op::Nothing => Ok(()),
         }
@@ -200,6 +208,7 @@ impl<'a, V: Venue> Run<'a, V> {
     fn free(&mut self, block: usize, stream: usize) -> Result<(), Failure> {
         // A block whose allocation was refused has nothing to free.
         let Some(held) = self.held.get_mut(block).and_then(Option::take) else {
+            self.skipped += 1;
             return Ok(());
         };
         let lane = self.lane(stream)?;
@@ -288,6 +297,9 @@ impl<'a, V: Venue> Run<'a, V> {
             mallocs: self.mallocs,
             frees: self.frees,
             refused: self.refused,
+            device: self.limit.is_none().then_some(properties.total.0),
+            skipped_frees: self.skipped + self.program.aside.frees,
+            aside: self.program.aside,
             untouched: untouched.count() as u64,
             peak_used: stats.used_high.0,
             peak_requested: stats.requested_high.0,

@@ -1,5 +1,6 @@
 //! Replays in virtual time: no bytes, but the simulation knows every access and its order.
 
+use super::available::Available;
 use super::job::Job;
 use super::run::{DEVICE, failed};
 use super::sizing::{Sizing, granules};
@@ -20,7 +21,7 @@ use weir_ffi::arenas::HeapArenas;
 const ALIGNMENT: Bytes = Bytes(512);
 const SEED: u64 = 1;
 
-/// The simulation's storage on the heap.
+/// The simulation's storage, of sizes known only now.
 struct Boxes {
     devices: Vec<SimDevice>,
     ranges: Vec<SimRange>,
@@ -133,7 +134,7 @@ impl<'a> Venue for SimVenue<'a> {
             return Err(Failure::Failed(format!("the simulation found a violation: {violation:?}")));
         }
         if self.sim.unchecked() > 0 {
-            eprintln!("note: {} accesses could not be checked for want of storage", self.sim.unchecked());
+            tell!("note: {} accesses could not be checked for want of storage", self.sim.unchecked());
         }
         Ok(Bytes(self.checked.get()))
     }
@@ -142,22 +143,17 @@ impl<'a> Venue for SimVenue<'a> {
 /// Above this, addresses are as many as bytes: the simulation has 64 TiB of them.
 const SPARSE_UP_TO: Bytes = Bytes::gib(4 << 10);
 
-/// The largest peak that is simulated.
+/// The largest device that is simulated; its pool refuses what it has no room for.
 const MOST: Bytes = Bytes::gib(8 << 10);
 
 /// Makes a simulated device and does a job on it.
 pub(super) fn perform<J: Job>(program: &Program, options: &Options, lag: Lag, job: J) -> Result<J::Output, Failure> {
-    if program.peak > MOST.0 {
-        return Err(Failure::Failed(format!(
-            "the log's peak is {} bytes; the simulation ends at {MOST}",
-            program.peak
-        )));
-    }
-    let sizing = Sizing::of(program, ALIGNMENT);
-    // A limit that the log cannot meet is as good as any larger one.
-    let options =
-        Options { limit: options.limit.map(|limit| limit.min(sizing.memory.max(SPARSE_UP_TO))), ..options.clone() };
-    let total = options.limit.unwrap_or(sizing.memory).max(Bytes(GIB));
+    let sizing = Sizing::of(program, options.limit.unwrap_or(MOST).min(MOST), ALIGNMENT);
+    let memory = sizing.memory.min(MOST);
+    // A limit that the log cannot meet is as good as none.
+    let options = Options { limit: options.limit.filter(|limit| *limit < memory), ..options.clone() };
+    let unlimited = if program.peak_within(u64::MAX) > MOST.0 { MOST } else { memory };
+    let total = options.limit.unwrap_or(unlimited).max(Bytes(GIB));
     let mut device = DeviceConfig::new(total);
     // Whole granules, as the pool rounds its limit.
     let total = total.round_up(device.properties.granularity).unwrap_or(total);
@@ -165,10 +161,12 @@ pub(super) fn perform<J: Job>(program: &Program, options: &Options, lag: Lag, jo
     if total > SPARSE_UP_TO {
         device.properties.capabilities = Capabilities::empty();
     }
-    let count = granules(total.min(sizing.memory), device.properties.granularity) + 1;
+    let count = granules(total.min(memory), device.properties.granularity) + 1;
+    let capacities = sizing.capacities(count);
+    Available::now().admit_arenas(&capacities).map_err(Failure::Failed)?;
     let mut boxes = Boxes::new(&sizing, count);
     let sim = Sim::new(boxes.lend(), &[device], SEED).map_err(failed("making the simulated device"))?;
     let venue = SimVenue { sim, lag, begun: RefCell::default(), checked: Cell::new(0) };
-    let mut arenas = HeapArenas::new(sizing.capacities(count));
+    let mut arenas = HeapArenas::new(capacities);
     job.run(&venue, arenas.lend(), program, &options)
 }

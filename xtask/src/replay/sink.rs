@@ -3,21 +3,22 @@
 use crate::failure::Failure;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use weir::trace::{Sink, SinkError};
 
 /// A file, or nothing.
 pub(crate) struct LogSink {
     file: Option<BufWriter<File>>,
+    path: PathBuf,
     /// The first error: the runtime only counts what is lost.
     error: Option<std::io::Error>,
 }
 
 impl LogSink {
-    /// Creates the file and the folders above it.
+    /// Creates the file, in a folder that is there.
     pub(crate) fn new(path: Option<&Path>) -> Result<Self, Failure> {
         let file = path.map(create).transpose()?.map(BufWriter::new);
-        Ok(Self { file, error: None })
+        Ok(Self { file, path: path.map(Path::to_path_buf).unwrap_or_default(), error: None })
     }
 
     /// Writes what is left.
@@ -28,20 +29,23 @@ impl LogSink {
             (None, None) => None,
         };
         match error {
-            Some(error) => Err(Failure::Failed(format!("cannot write the event log: {error}"))),
+            Some(error) => Err(Failure::file("write the event log", &self.path, error)),
             None => Ok(()),
         }
     }
 }
 
 fn create(path: &Path) -> Result<File, Failure> {
-    let create = || {
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
+    File::create(path).map_err(|error| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists());
+        match folder {
+            Some(folder) => {
+                let missing = format!("there is no folder {}; create it first", folder.display());
+                Failure::file("write the event log", path, missing)
+            }
+            None => Failure::file("write the event log", path, error),
         }
-        File::create(path)
-    };
-    create().map_err(|error| Failure::file("write", path, error))
+    })
 }
 
 impl Sink for LogSink {

@@ -25,14 +25,18 @@ pub(crate) struct Sizing {
 }
 
 impl Sizing {
-    pub(crate) fn of(program: &Program, alignment: Bytes) -> Self {
+    /// For a pool of this limit.
+    pub(crate) fn of(program: &Program, limit: Bytes, alignment: Bytes) -> Self {
         let streams = program.streams.len() + STREAMS_AROUND;
         let mallocs = program.blocks.len() + AROUND;
         // What a pool holds that reuses nothing at all; beyond a TiB, what it holds if every stream keeps its own peak
         // twice. Rounding included.
         let rounding = alignment.0.saturating_mul(mallocs as u64);
-        let all = program.total().saturating_add(rounding);
-        let each = program.peak.saturating_add(rounding).saturating_mul(2 * (program.streams.len() as u64 + 1));
+        let all = program.total_within(limit.0).saturating_add(rounding);
+        let each = program
+            .peak_within(limit.0)
+            .saturating_add(rounding)
+            .saturating_mul(2 * (program.streams.len() as u64 + 1));
         Self {
             memory: Bytes(all.min(each.max(TIB)).saturating_add(GIB)),
             streams,

@@ -1,5 +1,6 @@
 //! What a replay measured, as a table and as JSON.
 
+use crate::log::Aside;
 use crate::size;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -55,6 +56,12 @@ pub(crate) struct Summary {
     pub(crate) frees: u64,
     /// Allocations that were refused.
     pub(crate) refused: u64,
+    /// The size of the device, where nothing else limited the pool.
+    pub(crate) device: Option<u64>,
+    /// Frees of what was never allocated: refused, of zero bytes, or null.
+    pub(crate) skipped_frees: u64,
+    /// What rows said that was not replayed.
+    pub(crate) aside: Aside,
     /// Blocks that the log left live.
     pub(crate) freed_at_end: u64,
     /// Allocations without kernels, because the log does not order their free behind them.
@@ -87,6 +94,10 @@ impl Summary {
             "mallocs": self.mallocs,
             "frees": self.frees,
             "refused": self.refused,
+            "zero_sized": self.aside.zero_sized,
+            "failed_in_log": self.aside.failures,
+            "skipped_frees": self.skipped_frees,
+            "missized_frees": self.aside.missized,
             "freed_at_end": self.freed_at_end,
             "untouched": self.untouched,
             "peak_used_bytes": self.peak_used,
@@ -144,7 +155,7 @@ impl Summary {
 
     /// What a reader should know beside the numbers.
     pub(crate) fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
+        let mut notes = self.left_out();
         if self.freed_at_end > 0 {
             notes.push(format!("{} blocks were live at the end of the log and freed then", self.freed_at_end));
         }
@@ -157,6 +168,30 @@ impl Summary {
         if self.lost_records > 0 {
             notes.push(format!("{} records of the log were lost", self.lost_records));
         }
+        notes
+    }
+
+    /// Rows that did not do what they say.
+    fn left_out(&self) -> Vec<String> {
+        let Aside { failures, zero_sized, missized, missized_line, .. } = self.aside;
+        let mut notes = Vec::new();
+        let mut note = |count: u64, text: &str| {
+            if count > 0 {
+                notes.push(format!("{count} {text}"));
+            }
+        };
+        if let Some(device) = self.device {
+            let text =
+                format!("allocations did not fit in the device, which has {}; no limit was given", bytes(device));
+            note(self.refused, &text);
+        }
+        note(zero_sized, "allocations of zero bytes were left out; they count neither as mallocs nor as refused");
+        note(failures, "allocations had failed in the logged program and were left out");
+        note(self.skipped_frees, "frees were skipped, of what was not allocated: refused, zero bytes or null");
+        let text = format!(
+            "frees name another size than their allocation, whose size holds; the first in line {missized_line}"
+        );
+        note(missized, &text);
         notes
     }
 }

@@ -11,6 +11,7 @@ use eframe::egui;
 use std::path::Path;
 use std::process::ExitCode;
 use weir_viz::cli::{self, Command, Picture};
+use weir_viz::scene::SMALLEST;
 use weir_viz::source;
 
 /// The log cannot be read, or the command line makes no sense.
@@ -50,7 +51,7 @@ fn window(file: &Path, picture: &Picture) -> ExitCode {
     let opened = source::open(file);
     let readable = opened.is_ok();
     match &opened {
-        Ok(opened) => opened.damages.iter().for_each(|d| eprintln!("weir-viz: {}: {d}", opened.name)),
+        Ok(opened) => opened.summary().iter().for_each(|d| eprintln!("weir-viz: {}: {d}", opened.name)),
         Err(error) => eprintln!("weir-viz: {error}"),
     }
     if !has_display() {
@@ -66,7 +67,8 @@ fn window(file: &Path, picture: &Picture) -> ExitCode {
     let options = eframe::NativeOptions {
         viewport: egui::ViewportBuilder::default()
             .with_title(format!("{} - weir", file.display()))
-            .with_inner_size([picture.size.w, picture.size.h + app::BAR]),
+            .with_inner_size([picture.size.w, picture.size.h + app::BAR])
+            .with_min_inner_size([SMALLEST.w, SMALLEST.h + app::BAR]),
         ..eframe::NativeOptions::default()
     };
     match eframe::run_native("weir-viz", options, Box::new(|_| Ok(Box::new(app)))) {

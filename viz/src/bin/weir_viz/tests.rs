@@ -56,7 +56,7 @@ fn log() -> Opened {
         time: Nanos(i as u64 * 1000),
         record,
     });
-    Opened { name: "test.log".to_owned(), model: Model::of(stamped), damages: Vec::new() }
+    Opened { name: "test.log".to_owned(), model: Model::of(stamped), damages: Vec::new(), damaged: 0 }
 }
 
 /// A window that nobody sees.

@@ -1,0 +1,61 @@
+//! What commands print. Where nobody reads any more, the work goes on quietly; any other trouble is said at the end.
+
+use crate::failure::Failure;
+use std::fmt::Arguments;
+use std::io::{self, ErrorKind, Write};
+use std::sync::Mutex;
+
+/// Prints a line on standard output; takes what `format!` takes.
+macro_rules! say {
+    ($($text:tt)*) => { $crate::say::line(format_args!($($text)*)) };
+}
+
+/// Prints a line on standard error.
+macro_rules! tell {
+    ($($text:tt)*) => { $crate::say::aside(format_args!("{}\n", format_args!($($text)*))) };
+}
+
+/// The first thing that standard output refused.
+static TROUBLE: Mutex<Option<io::Error>> = Mutex::new(None);
+
+/// A line on standard output.
+pub(crate) fn line(text: Arguments<'_>) {
+    keep(writeln!(io::stdout().lock(), "{text}"));
+}
+
+/// Text on standard output, as it is.
+pub(crate) fn text(text: &str) {
+    keep(io::stdout().lock().write_all(text.as_bytes()));
+}
+
+/// Text on standard error, as it is. Where that cannot be written there is nowhere left to say so.
+pub(crate) fn aside(text: Arguments<'_>) {
+    let _ = io::stderr().lock().write_fmt(text);
+}
+
+/// Prints help, or what is wrong with a command line.
+pub(crate) fn usage(error: &clap::Error) {
+    let printed = error.print();
+    if !error.use_stderr() {
+        keep(printed);
+    }
+}
+
+/// Whether all that was said on standard output went there.
+pub(crate) fn finish() -> Result<(), Failure> {
+    keep(io::stdout().lock().flush());
+    let trouble = TROUBLE.lock().ok().and_then(|mut trouble| trouble.take());
+    match trouble {
+        Some(error) => Err(Failure::Failed(format!("cannot write to standard output: {error}"))),
+        None => Ok(()),
+    }
+}
+
+fn keep(outcome: io::Result<()>) {
+    if let Err(error) = outcome
+        && error.kind() != ErrorKind::BrokenPipe
+        && let Ok(mut trouble) = TROUBLE.lock()
+    {
+        trouble.get_or_insert(error);
+    }
+}
