@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod check;
 pub mod cli;
 pub mod font;
 pub mod model;

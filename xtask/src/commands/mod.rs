@@ -1,6 +1,7 @@
 //! The subcommands, one file each. A new one is a file and a line in [`ALL`].
 
 mod bindgen;
+mod check;
 mod ci;
 mod demo;
 mod libs;
@@ -17,10 +18,11 @@ struct Entry {
     run: fn(&ArgMatches) -> Result<(), Failure>,
 }
 
-const ALL: [Entry; 7] = [
+const ALL: [Entry; 8] = [
     Entry { parser: demo::parser, run: demo::run },
     Entry { parser: replay::parser, run: replay::run },
     Entry { parser: viz::parser, run: viz::run },
+    Entry { parser: check::parser, run: check::run },
     Entry { parser: test::parser, run: test::run },
     Entry { parser: ci::parser, run: ci::run },
     Entry { parser: libs::parser, run: libs::run },

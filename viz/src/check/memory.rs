@@ -1,0 +1,155 @@
+//! Whose memory is whose: allocations, and the pools that they are from.
+
+use super::finding::{Memory, Operation};
+use super::order::Place;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use weir::id::{AllocId, DeviceId};
+use weir::units::{Bytes, DevicePtr};
+
+/// An operation, and where it stands: in the log (definitions not counted) and on its stream.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Op {
+    pub(super) at: u64,
+    pub(super) place: Option<Place>,
+    pub(super) shown: Operation,
+}
+
+/// How an allocation ended.
+#[derive(Clone, Debug)]
+pub(super) enum End {
+    Live,
+    /// Freed; and the uses by other streams that the free does not come after.
+    Freed {
+        free: Op,
+        uses: Vec<Op>,
+    },
+    /// Its pool was destroyed: whoever used it may still do so.
+    Abandoned {
+        with: Op,
+        heads: Vec<Place>,
+    },
+}
+
+/// An allocation.
+#[derive(Clone, Debug)]
+pub(super) struct Life {
+    pub(super) id: AllocId,
+    pub(super) pool: usize,
+    pub(super) memory: Memory,
+    /// Its malloc, where the log has it.
+    pub(super) malloc: Option<Op>,
+    /// Uses by other streams; a use until the free has no position before that.
+    pub(super) uses: Vec<(Op, weir::policy::UseUntil)>,
+    pub(super) end: End,
+    /// It was told that it leaked.
+    pub(super) leaked: bool,
+}
+
+/// Ranges of addresses that do not overlap, each with a value.
+#[derive(Debug)]
+pub(super) struct Ranges<T>(BTreeMap<u64, (u64, T)>);
+
+impl<T> Default for Ranges<T> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<T: Copy> Ranges<T> {
+    /// Takes out what lies in a range, cut at its ends.
+    pub(super) fn take(&mut self, start: u64, end: u64) -> Vec<(u64, u64, T)> {
+        let mut found = Vec::new();
+        while let Some((&from, &(to, value))) = self.0.range(..end).next_back() {
+            if to <= start || end <= start {
+                break;
+            }
+            self.0.remove(&from);
+            if end < to {
+                self.0.insert(end, (to, value));
+            }
+            found.push((from.max(start), to.min(end), value));
+            if from < start {
+                self.0.insert(from, (start, value));
+                break;
+            }
+        }
+        found
+    }
+
+    pub(super) fn put(&mut self, start: u64, end: u64, value: T) {
+        if start < end {
+            self.0.insert(start, (end, value));
+        }
+    }
+
+    /// How many bytes of a range are there.
+    pub(super) fn covered(&self, start: u64, end: u64) -> u64 {
+        let mut sum = 0;
+        for (&from, &(to, _)) in self.0.range(..end).rev() {
+            if to <= start {
+                break;
+            }
+            sum += to.min(end) - from.max(start);
+        }
+        sum
+    }
+}
+
+/// A pool.
+#[derive(Debug)]
+pub(super) struct PoolState {
+    /// Base, range and device, once defined.
+    pub(super) definition: Option<(DevicePtr, Bytes, DeviceId)>,
+    /// Where it was created, if the log has that.
+    pub(super) created: Option<u64>,
+    pub(super) ended: Option<Op>,
+    /// The last to have each byte, since it was mapped.
+    pub(super) owners: Ranges<usize>,
+    pub(super) mapped: Ranges<Op>,
+    /// Since when it is unclear what is mapped: a driver call failed half way.
+    pub(super) unclear: bool,
+    pub(super) live: BTreeSet<usize>,
+    /// The last allocation to begin at an offset.
+    pub(super) beginning: HashMap<u64, usize>,
+}
+
+impl PoolState {
+    pub(super) fn new() -> Self {
+        Self {
+            definition: None,
+            created: None,
+            ended: None,
+            owners: Ranges::default(),
+            mapped: Ranges::default(),
+            unclear: false,
+            live: BTreeSet::new(),
+            beginning: HashMap::new(),
+        }
+    }
+
+    /// Where in the pool an address lies.
+    pub(super) fn offset(&self, ptr: DevicePtr) -> Option<u64> {
+        let (base, range, _) = self.definition?;
+        let offset = ptr.0.checked_sub(base.0)?;
+        (offset < range.0).then_some(offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_cut_and_counted() {
+        let mut ranges = Ranges::default();
+        ranges.put(0, 10, 'a');
+        ranges.put(10, 20, 'b');
+        ranges.put(30, 40, 'c');
+        assert_eq!((ranges.covered(5, 35), ranges.covered(20, 30)), (20, 0));
+        assert_eq!(ranges.take(5, 15), [(10, 15, 'b'), (5, 10, 'a')]);
+        assert_eq!((ranges.covered(0, 5), ranges.covered(5, 15), ranges.covered(15, 20)), (5, 0, 5));
+        assert_eq!(ranges.take(32, 34), [(32, 34, 'c')]);
+        assert_eq!((ranges.covered(30, 40), ranges.covered(32, 34)), (8, 0));
+        assert_eq!(ranges.take(9, 9), []);
+    }
+}
