@@ -1,6 +1,6 @@
 //! `ci`: everything that must hold before a change goes in.
 
-use crate::commands::{bindgen, no_install, test};
+use crate::commands::{bindgen, explore, no_install, sim, test};
 use crate::failure::Failure;
 use crate::packages::{LIBCLANG, Permission, System};
 use crate::panic_check;
@@ -16,20 +16,21 @@ struct Part {
     run: fn(&System) -> Result<(), Failure>,
 }
 
-const PARTS: [Part; 7] = [
+const PARTS: [Part; 8] = [
     Part { name: "fmt", run: |_| fmt() },
     Part { name: "clippy", run: |_| clippy() },
     Part { name: "docs", run: |_| docs() },
     Part { name: "no_std", run: |_| no_std() },
     Part { name: "panics", run: |_| panics() },
     Part { name: "generated", run: generated },
+    Part { name: "sim", run: |_| simulation() },
     // Last: the output ends with the test runner's summary.
     Part { name: "test", run: test::all },
 ];
 
 pub(crate) fn parser() -> Command {
     Command::new("ci")
-        .about("Format, lints, documentation, no_std, panic check, generated files, then every test")
+        .about("Format, lints, documentation, no_std, panic check, generated files, simulation, then every test")
         .arg(
             Arg::new("only")
                 .long("only")
@@ -78,6 +79,14 @@ fn docs() -> Result<(), Failure> {
         step::run(name, command.args(what).env("RUSTDOCFLAGS", "-D warnings"))?;
     }
     Ok(())
+}
+
+/// Faults planted in the pool are found, and the pool as it is passes two million steps, and all small programs.
+fn simulation() -> Result<(), Failure> {
+    let mut command = project::cargo(["test", "--release", "--package", "weir-sim-run", "--features", "plant"]);
+    step::run("planted faults are found", &mut command)?;
+    step::run("two million steps of simulation", &mut sim::steps(1, 2_000_000))?;
+    step::run("every small program", &mut explore::explorer(explore::CI_DEPTH))
 }
 
 /// Builds the core where there is no std to lean on.

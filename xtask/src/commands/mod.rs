@@ -4,8 +4,10 @@ mod bindgen;
 mod check;
 mod ci;
 mod demo;
+mod explore;
 mod libs;
 mod replay;
+mod sim;
 mod test;
 mod viz;
 
@@ -18,11 +20,13 @@ struct Entry {
     run: fn(&ArgMatches) -> Result<(), Failure>,
 }
 
-const ALL: [Entry; 8] = [
+const ALL: [Entry; 10] = [
     Entry { parser: demo::parser, run: demo::run },
     Entry { parser: replay::parser, run: replay::run },
     Entry { parser: viz::parser, run: viz::run },
     Entry { parser: check::parser, run: check::run },
+    Entry { parser: sim::parser, run: sim::run },
+    Entry { parser: explore::parser, run: explore::run },
     Entry { parser: test::parser, run: test::run },
     Entry { parser: ci::parser, run: ci::run },
     Entry { parser: libs::parser, run: libs::run },

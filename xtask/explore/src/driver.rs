@@ -1,0 +1,185 @@
+//! The simulated device, with the oracle looking on, and with queries answered as the exploration wants.
+
+use crate::op::STREAMS;
+use crate::oracle::{By, Oracle, Set, What};
+use std::cell::RefCell;
+use weir::driver::{Completion, Driver, DriverError, GranuleHandle, MarkerSlot, NativeStream, Properties, Target};
+use weir::id::DeviceId;
+use weir::sim::Sim;
+use weir::units::{Bytes, DevicePtr, Nanos};
+
+/// How true the device is to its word. All but the first exist to show that the judge notices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Device {
+    /// It does what it says.
+    Honest,
+    /// It accepts waits and does not wait.
+    DropsWaits,
+    /// It says that everything is complete.
+    SaysComplete,
+}
+
+/// What the exploration steers and sees.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    /// The judge's facts.
+    pub oracle: Oracle,
+    /// Whose calls these are.
+    pub by: By,
+    /// Answers to the pool's queries, from the lowest bit on.
+    pub answers: u8,
+    /// The pool's queries that could have been answered either way.
+    pub asked: u32,
+    /// Driver calls other than laying markers.
+    pub calls: u32,
+    /// Waits that were inserted or asked for.
+    pub waits: u32,
+    /// Operations on memory that was unmapped before they were known to be complete.
+    pub unmapped: Set,
+    natives: [u64; STREAMS],
+}
+
+impl Watch {
+    fn what(&self, target: Target) -> What {
+        match target {
+            Target::Stream(native) => What::Stream(self.stream(native)),
+            Target::Marker(slot) => What::Slot(slot.0 as usize),
+            Target::Device(_) => What::Device,
+        }
+    }
+
+    fn stream(&self, native: NativeStream) -> usize {
+        self.natives.iter().position(|&known| known == native.0).unwrap_or(0)
+    }
+
+    /// Whether a query finds its target complete.
+    fn answer(&mut self, set: Set) -> Completion {
+        if self.by == By::Program || set & !self.oracle.known() == 0 {
+            return Completion::Complete;
+        }
+        let bit = self.answers & 1;
+        self.answers >>= 1;
+        self.asked += 1;
+        if bit == 1 { Completion::Complete } else { Completion::Pending }
+    }
+}
+
+/// The driver.
+pub struct Watched<'a> {
+    /// The device.
+    pub sim: Sim<'a>,
+    device: Device,
+    /// What is seen of it.
+    pub watch: RefCell<Watch>,
+}
+
+impl<'a> Watched<'a> {
+    /// A device whose streams have these handles.
+    #[must_use]
+    pub fn new(sim: Sim<'a>, natives: [NativeStream; STREAMS], device: Device) -> Self {
+        let natives = natives.map(|native| native.0);
+        let (oracle, by) = (Oracle::default(), By::Program);
+        let watch = Watch { oracle, by, answers: 0, asked: 0, calls: 0, waits: 0, unmapped: 0, natives };
+        Self { sim, device, watch: RefCell::new(watch) }
+    }
+
+    /// The driver's handles of the streams.
+    #[must_use]
+    pub fn natives(&self) -> [NativeStream; STREAMS] {
+        self.watch.borrow().natives.map(NativeStream)
+    }
+
+    fn note<T>(&self, result: Result<T, DriverError>, note: impl FnOnce(&mut Watch, &T)) -> Result<T, DriverError> {
+        if let Ok(value) = &result {
+            let mut watch = self.watch.borrow_mut();
+            watch.calls += 1;
+            note(&mut watch, value);
+        }
+        result
+    }
+}
+
+impl Driver for Watched<'_> {
+    fn properties(&self, device: DeviceId) -> Result<Properties, DriverError> {
+        self.sim.properties(device)
+    }
+
+    fn reserve(&self, device: DeviceId, bytes: Bytes) -> Result<DevicePtr, DriverError> {
+        self.sim.reserve(device, bytes)
+    }
+
+    fn release(&self, device: DeviceId, base: DevicePtr, bytes: Bytes) -> Result<(), DriverError> {
+        self.sim.release(device, base, bytes)
+    }
+
+    fn create(&self, device: DeviceId) -> Result<GranuleHandle, DriverError> {
+        self.note(self.sim.create(device), |watch, handle| watch.oracle.create(handle.0))
+    }
+
+    fn destroy(&self, device: DeviceId, granule: GranuleHandle) -> Result<(), DriverError> {
+        self.note(self.sim.destroy(device, granule), |watch, ()| watch.oracle.destroy(granule.0))
+    }
+
+    fn map(
+        &self,
+        device: DeviceId,
+        at: DevicePtr,
+        granule: GranuleHandle,
+        stream: Option<NativeStream>,
+    ) -> Result<(), DriverError> {
+        self.note(self.sim.map(device, at, granule, stream), |watch, ()| watch.oracle.map(at.0, granule.0))
+    }
+
+    fn unmap(&self, device: DeviceId, at: DevicePtr, stream: Option<NativeStream>) -> Result<(), DriverError> {
+        let unfinished = self.watch.borrow_mut().oracle.unmap(at.0);
+        self.note(self.sim.unmap(device, at, stream), |watch, ()| watch.unmapped |= unfinished)
+    }
+
+    fn lay(&self, marker: MarkerSlot, stream: NativeStream) -> Result<(), DriverError> {
+        self.sim.lay(marker, stream)?;
+        let mut watch = self.watch.borrow_mut();
+        let stream = watch.stream(stream);
+        watch.oracle.lay(marker.0 as usize, stream);
+        Ok(())
+    }
+
+    fn query(&self, what: Target) -> Result<Completion, DriverError> {
+        if self.device == Device::SaysComplete {
+            return Ok(Completion::Complete);
+        }
+        let mut watch = self.watch.borrow_mut();
+        let known = watch.what(what);
+        let set = watch.oracle.stands_for(known);
+        watch.calls += 1;
+        let answer = watch.answer(set);
+        if answer == Completion::Complete {
+            // The device is made to have done it.
+            self.sim.synchronise(what)?;
+            let by = watch.by;
+            watch.oracle.learn(known, by);
+        }
+        Ok(answer)
+    }
+
+    fn wait(&self, stream: NativeStream, marker: MarkerSlot) -> Result<(), DriverError> {
+        if self.device == Device::DropsWaits {
+            return Ok(());
+        }
+        self.note(self.sim.wait(stream, marker), |watch, ()| {
+            watch.waits += 1;
+            let stream = watch.stream(stream);
+            watch.oracle.wait(stream, marker.0 as usize);
+        })
+    }
+
+    fn synchronise(&self, what: Target) -> Result<(), DriverError> {
+        self.note(self.sim.synchronise(what), |watch, ()| {
+            let known = watch.what(what);
+            watch.oracle.learn(known, By::Program);
+        })
+    }
+
+    fn now(&self) -> Nanos {
+        Nanos(0)
+    }
+}

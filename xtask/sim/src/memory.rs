@@ -1,0 +1,150 @@
+//! Whose the bytes of a pool are, byte for byte: live, free with the operations that must come first, or not mapped.
+//! Nothing is ever merged, so no rule about merging is trusted.
+
+use crate::order::Point;
+
+/// A run of mapped bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+    pub(crate) live: bool,
+    /// What must come before the next use.
+    pub(crate) points: Vec<Point>,
+    /// The pool may keep it longer than the points say: more streams used it than a pool has places for, say.
+    pub(crate) crowded: bool,
+}
+
+/// A mapped granule, and which classes of requests had a part of it since.
+#[derive(Clone, Copy, Debug)]
+struct Granule {
+    at: u64,
+    classes: u8,
+}
+
+/// The mapped bytes of one pool, in the order of their addresses.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Memory {
+    pub(crate) pieces: Vec<Piece>,
+    granules: Vec<Granule>,
+    /// Small and large requests shared a granule at some time: from then on merging may have moved others' bytes to the
+    /// other class.
+    pub(crate) mixed: bool,
+}
+
+impl Memory {
+    /// Where the pieces from `at` on begin.
+    fn place(&self, at: u64) -> usize {
+        self.pieces.partition_point(|piece| piece.to <= at)
+    }
+
+    /// Cuts the piece around `at` in two.
+    fn cut(&mut self, at: u64) {
+        let place = self.place(at);
+        let Some(piece) = self.pieces.get_mut(place).filter(|piece| piece.from < at) else { return };
+        let rest = Piece { from: at, ..piece.clone() };
+        piece.to = at;
+        self.pieces.insert(place + 1, rest);
+    }
+
+    /// The pieces between two addresses, cut there.
+    fn between(&mut self, from: u64, to: u64) -> std::ops::Range<usize> {
+        self.cut(from);
+        self.cut(to);
+        self.place(from)..self.place(to)
+    }
+
+    /// The pieces that overlap a range.
+    pub(crate) fn overlapping(&self, from: u64, to: u64) -> impl Iterator<Item = &Piece> {
+        self.pieces[self.place(from)..].iter().take_while(move |piece| piece.from < to)
+    }
+
+    pub(crate) fn map(&mut self, at: u64, granularity: u64, points: Vec<Point>, crowded: bool) {
+        let place = self.place(at);
+        let to = at + granularity;
+        self.pieces.insert(place, Piece { from: at, to, live: false, points, crowded });
+        let place = self.granules.partition_point(|granule| granule.at < at);
+        self.granules.insert(place, Granule { at, classes: 0 });
+    }
+
+    pub(crate) fn unmap(&mut self, at: u64, granularity: u64) {
+        let gone = self.between(at, at + granularity);
+        self.pieces.drain(gone);
+        self.granules.retain(|granule| granule.at != at);
+    }
+
+    /// A malloc of this class got the bytes.
+    pub(crate) fn take(&mut self, from: u64, to: u64, class: u8) {
+        let taken = self.between(from, to);
+        self.pieces.drain(taken.clone());
+        let piece = Piece { from, to, live: true, points: Vec::new(), crowded: false };
+        self.pieces.insert(taken.start, piece);
+        let first = self.granules.partition_point(|granule| granule.at <= from).saturating_sub(1);
+        let touched = self.granules[first..].iter_mut().take_while(|granule| granule.at < to);
+        for granule in touched {
+            granule.classes |= class;
+            self.mixed |= granule.classes != class;
+        }
+    }
+
+    /// What was set aside between two addresses is not.
+    pub(crate) fn open(&mut self, from: u64, to: u64) {
+        let first = self.place(from);
+        self.pieces[first..].iter_mut().take_while(|piece| piece.from < to).for_each(|piece| piece.crowded = false);
+    }
+
+    /// The live piece that starts at `at` is free from now on.
+    pub(crate) fn give(&mut self, at: u64, points: Vec<Point>, crowded: bool) {
+        let place = self.place(at);
+        if let Some(piece) = self.pieces.get_mut(place).filter(|piece| piece.from == at) {
+            (piece.live, piece.points, piece.crowded) = (false, points, crowded);
+        }
+    }
+
+    /// The classes that had a part of each granule under a range.
+    pub(crate) fn classes(&self, from: u64, to: u64) -> impl Iterator<Item = (u64, u8)> {
+        let first = self.granules.partition_point(|granule| granule.at <= from).saturating_sub(1);
+        self.granules[first..].iter().take_while(move |granule| granule.at < to).map(|g| (g.at, g.classes))
+    }
+
+    /// Bytes of granules all of whose pieces are free and pass.
+    pub(crate) fn whole(&self, granularity: u64, passes: impl Fn(&Piece) -> bool) -> u64 {
+        let idle = |g: &&Granule| self.overlapping(g.at, g.at + granularity).all(|piece| !piece.live && passes(piece));
+        self.granules.iter().filter(idle).count() as u64 * granularity
+    }
+
+    /// The longest run of addresses of the range with nothing mapped.
+    pub(crate) fn longest_hole(&self, base: u64, range: u64, granularity: u64) -> u64 {
+        let mut from = base;
+        let mut longest = 0;
+        for granule in &self.granules {
+            longest = longest.max(granule.at - from);
+            from = granule.at + granularity;
+        }
+        longest.max(base + range - from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const G: u64 = 1024;
+
+    #[test]
+    fn what_is_cut_keeps_its_points() {
+        let mut memory = Memory::default();
+        let point = Point { id: 7, stream: 1 };
+        memory.map(G, G, vec![point], false);
+        memory.map(2 * G, G, Vec::new(), false);
+        memory.take(G + 100, 2 * G + 100, 1);
+        let pieces: Vec<_> = memory.pieces.iter().map(|p| (p.from, p.to, p.live, p.points.len())).collect();
+        assert_eq!(pieces, [(G, G + 100, false, 1), (G + 100, 2 * G + 100, true, 0), (2 * G + 100, 3 * G, false, 0)]);
+        memory.give(G + 100, vec![point, point], false);
+        assert_eq!(memory.whole(G, |p| p.points.is_empty()), 0);
+        assert_eq!(memory.whole(G, |_| true), 2 * G);
+        memory.unmap(G, G);
+        assert_eq!(memory.pieces.first().map(|p| (p.from, p.points.len())), Some((2 * G, 2)));
+        assert_eq!(memory.longest_hole(0, 8 * G, G), 5 * G);
+    }
+}

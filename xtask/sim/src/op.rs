@@ -1,0 +1,175 @@
+//! The steps of a program. They name places (stream 2, block 7), not handles, so that a step still means something when
+//! others are left out; one whose places hold nothing does nothing.
+
+use std::fmt;
+
+/// How many places there are of each sort.
+pub(crate) const STREAMS: usize = 8;
+pub(crate) const EVENTS: usize = 6;
+pub(crate) const POOLS: usize = 3;
+pub(crate) const BLOCKS: usize = 24;
+
+/// What kind of stream is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    NonBlocking,
+    Blocking,
+    Legacy,
+}
+
+/// How a recorded use is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Until {
+    Now,
+    Free,
+}
+
+/// What a pool is made with; sizes in granules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub(crate) limit: u8,
+    /// 255: never release.
+    pub(crate) threshold: u8,
+    pub(crate) reuse: u8,
+    pub(crate) wait_first: bool,
+    /// Small requests are packed apart.
+    pub(crate) classes: bool,
+}
+
+/// What becomes of live blocks when their pool ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Live {
+    Refuse,
+    Abandon,
+}
+
+/// One step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Op {
+    CreateStream {
+        stream: u8,
+        kind: Kind,
+    },
+    DestroyStream {
+        stream: u8,
+    },
+    CreateEvent {
+        event: u8,
+    },
+    DestroyEvent {
+        event: u8,
+    },
+    CreatePool {
+        pool: u8,
+        shape: Shape,
+    },
+    DestroyPool {
+        pool: u8,
+        live: Live,
+    },
+    Malloc {
+        block: u8,
+        pool: u8,
+        stream: u8,
+        bytes: u32,
+        write: bool,
+    },
+    Free {
+        block: u8,
+        stream: u8,
+    },
+    /// Work that reads the block.
+    Kernel {
+        block: u8,
+        stream: u8,
+    },
+    Use {
+        block: u8,
+        stream: u8,
+        until: Until,
+    },
+    Record {
+        event: u8,
+        stream: u8,
+    },
+    Wait {
+        stream: u8,
+        event: u8,
+    },
+    Query {
+        event: u8,
+    },
+    SyncStream {
+        stream: u8,
+    },
+    SyncEvent {
+        event: u8,
+    },
+    SyncDevice,
+    Trim {
+        pool: u8,
+        keep: u8,
+    },
+    Switch {
+        pool: u8,
+        number: u8,
+        on: bool,
+    },
+    Threshold {
+        pool: u8,
+        granules: u8,
+    },
+    /// The device runs so many operations, chosen by the seed.
+    Run {
+        count: u8,
+        seed: u16,
+    },
+    /// The device finishes a stream's work.
+    Finish {
+        stream: u8,
+    },
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::CreateStream { stream, kind } => write!(f, "create stream s{stream}, {kind:?}"),
+            Self::DestroyStream { stream } => write!(f, "destroy stream s{stream}"),
+            Self::CreateEvent { event } => write!(f, "create event e{event}"),
+            Self::DestroyEvent { event } => write!(f, "destroy event e{event}"),
+            Self::CreatePool { pool, shape } => {
+                let Shape { limit, threshold, reuse, wait_first, classes } = shape;
+                write!(
+                    f,
+                    "create pool p{pool}: limit {limit} granules, threshold {threshold}, switches {reuse:03b}, "
+                )?;
+                write!(f, "{}", if wait_first { "waits first" } else { "grows first" })?;
+                write!(f, "{}", if classes { ", small blocks apart" } else { "" })
+            }
+            Self::DestroyPool { pool, live } => write!(f, "destroy pool p{pool}, live blocks: {live:?}"),
+            Self::Malloc { block, pool, stream, bytes, write } => {
+                write!(
+                    f,
+                    "b{block} = malloc {bytes} bytes from p{pool} on s{stream}{}",
+                    if write { ", and write it" } else { "" }
+                )
+            }
+            Self::Free { block, stream } => write!(f, "free b{block} on s{stream}"),
+            Self::Kernel { block, stream } => write!(f, "read b{block} on s{stream}"),
+            Self::Use { block, stream, until } => write!(f, "record use of b{block} by s{stream} until {until:?}"),
+            Self::Record { event, stream } => write!(f, "record e{event} on s{stream}"),
+            Self::Wait { stream, event } => write!(f, "s{stream} waits for e{event}"),
+            Self::Query { event } => write!(f, "query e{event}"),
+            Self::SyncStream { stream } => write!(f, "synchronise s{stream}"),
+            Self::SyncEvent { event } => write!(f, "synchronise e{event}"),
+            Self::SyncDevice => f.write_str("synchronise the device"),
+            Self::Trim { pool, keep } => write!(f, "trim p{pool} to {keep} granules"),
+            Self::Switch { pool, number, on } => {
+                write!(f, "switch {number} of p{pool} {}", if on { "on" } else { "off" })
+            }
+            Self::Threshold { pool, granules } => write!(f, "threshold of p{pool}: {granules} granules"),
+            Self::Run { count, seed } => write!(f, "the device runs {count} operations (order {seed})"),
+            Self::Finish { stream } => write!(f, "the device finishes s{stream}"),
+        }
+    }
+}
