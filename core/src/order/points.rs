@@ -93,7 +93,10 @@ impl Points {
 
     /// Adds another block's points. What does not fit waits for every stream at the free.
     pub(crate) fn add_all(&mut self, other: &Self) {
-        let fits = other.marks().fold(true, |fits, mark| self.put(mark) && fits);
+        let mut fits = true;
+        for mark in other.marks() {
+            fits &= self.put(mark);
+        }
         if !fits || (other.epoch != 0 && other.epoch != self.epoch) {
             self.epoch = EPOCH_AT_FREE;
         }
