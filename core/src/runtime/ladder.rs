@@ -1,5 +1,7 @@
 //! A malloc in flight: the ladder from memory that is there to an error with the whole picture.
 
+mod relief;
+
 use super::grow::{Failure, Grow, Grown};
 use super::release::Release;
 use super::state::{Lay, completion};
@@ -70,6 +72,8 @@ pub(super) struct Malloc {
     other: usize,
     /// What the own pool had in quarantine was tried again.
     retried: bool,
+    /// Something was released since the pool last tried to grow.
+    grow_due: bool,
     begun: bool,
     /// A marker was laid, or refused, for the calls that come after.
     laid: bool,
@@ -372,6 +376,7 @@ impl Malloc {
                 }
             }
         }
+        self.grow_due = false;
         match state.begin_grow(&self.ask, growth, self.call) {
             Ok(grow) => self.continue_growth(state, grow, None),
             Err(failure) => {
@@ -412,70 +417,6 @@ impl Malloc {
         }
     }
 
-    /// Where the device itself is full, other pools' free memory can help.
-    fn release_others(&mut self, state: &mut State<'_>) -> Option<Step<Result<DevicePtr, MallocError>>> {
-        let refused = matches!(self.failure, Some(Failure::Driver(e)) if e.kind != DriverErrorKind::Exhausted);
-        if !refused && !self.retried && state.is_quarantined(self.ask.pool) {
-            self.retried = true;
-            state.pin_pool(self.ask.pool);
-            let plan = Release::new(self.ask.pool, 0, trace::UnmapReason::Undo);
-            if let Some(step) = self.continue_release(state, plan, None) {
-                return Some(step);
-            }
-        }
-        let Some(Failure::Driver(error)) = self.failure else {
-            return None;
-        };
-        if error.kind != DriverErrorKind::Exhausted {
-            return None;
-        }
-        if let Some(action) = self.ask_others(state) {
-            return Some(Step::Do(action));
-        }
-        let mine = *state.facts.pool(self.ask.pool);
-        for slot in 0..state.facts.pools.len() {
-            state.facts.sweep(slot);
-        }
-        let others = state.facts.pools.iter().skip(self.other);
-        let found = others.map(|(slot, pool)| (slot, pool.device)).find(|&(slot, device)| {
-            slot != self.ask.pool && device == mine.device && release::available(&state.facts, slot, None) > 0
-        });
-        let (slot, _) = found?;
-        self.other = slot.wrapping_add(1);
-        state.pin_pool(slot);
-        let plan = Release::new(slot, mine.granule_up(self.ask.size), trace::UnmapReason::Trim);
-        self.continue_release(state, plan, None)
-    }
-
-    /// A question about free memory of the device's other pools whose work may be complete.
-    fn ask_others(&mut self, state: &mut State<'_>) -> Option<Action> {
-        let device = state.facts.pool(self.ask.pool).device;
-        let others = state.facts.pools.iter().filter(|(slot, p)| *slot != self.ask.pool && p.device == device);
-        let mut asks = others.map(|(slot, _)| Ask::about(slot, self.ask.stream));
-        let question = asks.find_map(|ask| ask.settling_question(&state.facts, self.call));
-        drop(asks);
-        self.put(state, question?)
-    }
-
-    fn continue_release(
-        &mut self,
-        state: &mut State<'_>,
-        mut release: Release,
-        outcome: Option<Outcome>,
-    ) -> Option<Step<Result<DevicePtr, MallocError>>> {
-        match release.advance(state, outcome) {
-            Step::Do(action) => {
-                self.doing = Doing::Releasing(release);
-                Some(Step::Do(action))
-            }
-            Step::Wait => Some(Step::Wait),
-            Step::Done(()) => {
-                state.unpin_pool(release.pool());
-                self.grow(state)
-            }
-        }
-    }
-
     /// Nothing helped.
     fn exhausted(&self, state: &mut State<'_>) -> MallocError {
         match self.failure {
@@ -512,6 +453,7 @@ impl Malloc {
             rung: 0,
             other: 0,
             retried: false,
+            grow_due: false,
             begun: false,
             laid: false,
             wait_failed: false,
