@@ -95,15 +95,7 @@ impl Report {
 /// # Errors
 /// It does not exist, cannot be read, is empty, or is no log.
 pub fn open(path: &Path, told: Told) -> Result<Report, SourceError> {
-    let name = path.display().to_string();
-    match std::fs::read(path) {
-        Ok(bytes) => read(&name, &bytes, told),
-        // The source knows best how to say it.
-        Err(error) => match source::open(path) {
-            Err(said) => Err(said),
-            Ok(_) => Err(SourceError { name, what: error.to_string(), advice: "Try again.".to_owned() }),
-        },
-    }
+    read(&path.display().to_string(), &source::load(path)?, told)
 }
 
 /// Checks a log in memory.
