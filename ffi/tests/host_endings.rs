@@ -16,7 +16,8 @@ use weir_ffi::host::{HostConfig, HostDriver, HostError};
 fn begin_destroy(driver: &Arc<HostDriver>, stream: NativeStream) -> JoinHandle<()> {
     let other = Arc::clone(driver);
     let thread = thread::spawn(move || other.destroy_stream(stream).unwrap());
-    while driver.launch(stream, (), |()| ()).is_ok() {
+    // A question, not a launch: launches wait where the queue is full, and the stream may be held.
+    while driver.query(Target::Stream(stream)).is_ok() {
         thread::yield_now();
     }
     thread
