@@ -55,8 +55,11 @@ impl Order<'_> {
         slot.open > slot.known
     }
 
-    pub(crate) fn note_open(&mut self, stream: usize, seq: Seq) {
+    /// A new position on the stream that wants a marker behind it.
+    pub(crate) fn tick_open(&mut self, stream: usize) -> Seq {
+        let seq = self.tick(stream);
         self.streams.get_mut(stream).open = seq;
+        seq
     }
 
     /// A slot for a marker behind everything on the stream so far; `None` where all are in use by calls in flight.

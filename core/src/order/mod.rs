@@ -332,6 +332,14 @@ impl<'a> Order<'a> {
         }
     }
 
+    /// Whether the rules of the legacy default stream order a stream's next action after all of another's earlier work.
+    fn follows(&self, slot: usize, other: usize) -> bool {
+        let (stream, before) = (self.stream(slot), self.stream(other));
+        // Only a legacy stream is ever linked to, so this says which kinds they are.
+        let blocking = before.legacy == Link::to(slot) && before.tenancy != Tenancy::Vacant;
+        blocking || stream.legacy == Link::to(other)
+    }
+
     /// What the legacy default stream implies; see the module's page.
     fn implied(&self, slot: usize, mark: Mark) -> bool {
         if self.legacy_streams == 0 {
@@ -342,10 +350,7 @@ impl<'a> Order<'a> {
         match stream.kind {
             StreamKind::NonBlocking => false,
             StreamKind::Blocking | StreamKind::PerThread => stream.legacy.slot().is_some_and(through),
-            StreamKind::Legacy => self
-                .streams
-                .iter()
-                .any(|(other, s)| s.legacy == Link::to(slot) && s.tenancy != Tenancy::Vacant && through(other)),
+            StreamKind::Legacy => (0..self.streams.len()).any(|other| self.follows(slot, other) && through(other)),
         }
     }
 
@@ -376,18 +381,8 @@ impl<'a> Order<'a> {
         if self.legacy_streams == 0 {
             return;
         }
-        let kind = self.stream(slot).kind;
-        let legacy = self.stream(slot).legacy;
         for other in 0..self.streams.len() {
-            let implied = match kind {
-                StreamKind::NonBlocking => false,
-                StreamKind::Blocking | StreamKind::PerThread => legacy == Link::to(other),
-                StreamKind::Legacy => {
-                    let s = self.streams.get(other);
-                    s.legacy == Link::to(slot) && s.tenancy != Tenancy::Vacant
-                }
-            };
-            if implied {
+            if self.follows(slot, other) {
                 self.imply(which, row, other);
             }
         }

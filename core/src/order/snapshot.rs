@@ -104,9 +104,7 @@ impl Order<'_> {
         if self.stream(stream).tenancy != Tenancy::Live {
             return self.stream(stream).head;
         }
-        let seq = self.tick(stream);
-        self.note_open(stream, seq);
-        seq
+        self.tick_open(stream)
     }
 
     fn hold_epoch(&mut self, epoch: usize) {
@@ -159,14 +157,8 @@ impl Order<'_> {
 
     /// Adds what a free on the stream comes after by the rules of the legacy default stream alone. False: no place left.
     fn put_implied(&mut self, points: &mut Points, stream: usize) -> bool {
-        let own = *self.stream(stream);
         for other in 0..self.streams.len() {
-            let slot = self.streams.get(other);
-            let implied = own.legacy == Link::to(other)
-                || (own.kind == StreamKind::Legacy
-                    && slot.legacy == Link::to(stream)
-                    && slot.tenancy != Tenancy::Vacant);
-            if implied {
+            if self.follows(stream, other) {
                 let seq = self.position_now(other);
                 let mark = Mark { stream: other, seq };
                 if !self.settled(mark, Level::Seen) && !points.put(mark) {

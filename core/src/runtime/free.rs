@@ -54,9 +54,8 @@ impl State<'_> {
         let found = self.find_live(ptr)?;
         let Block { pool, size, asked, id, points, at, .. } = *self.facts.blocks.get(found);
         let pool = pool as usize;
-        let seq = self.facts.order.tick(slot);
+        let seq = self.facts.order.tick_open(slot);
         let closed = self.facts.order.close_points(points, Mark { stream: slot, seq });
-        self.facts.order.note_open(slot, seq);
         let freed = self.next_free(Freed { at, id, mark: Mark { stream: slot, seq } });
         self.facts.blocks.withdraw(found);
         // The points were closed for this block alone: they are moved in, not copied.
@@ -74,8 +73,7 @@ impl State<'_> {
     fn add_use(&mut self, ptr: DevicePtr, stream: StreamId, until: UseUntil) -> Result<(), UseError> {
         let slot = self.facts.order.find_stream(stream)?;
         let found = self.find_live(ptr)?;
-        let seq = self.facts.order.tick(slot);
-        self.facts.order.note_open(slot, seq);
+        let seq = self.facts.order.tick_open(slot);
         let mark = match until {
             UseUntil::Now => Mark { stream: slot, seq },
             UseUntil::Free => Mark { stream: slot, seq: UNTIL_FREE },

@@ -76,7 +76,7 @@ impl State<'_> {
                 return Err(Failure::NoRoom);
             }
         }
-        let run = self.facts.carve_hole(growth.hole, growth.from, growth.to).map_err(Failure::Arena)?;
+        let run = self.facts.carve(growth.hole, growth.from, growth.to).map_err(Failure::Arena)?;
         if let Some(edge) = spared {
             self.facts.unlist(edge);
             self.facts.describe(edge, |b| b.state = block::State::Transit);
@@ -275,8 +275,7 @@ impl Grow {
     fn set_aside(&mut self, state: &mut State<'_>) {
         let granularity = state.facts.pool(self.pool).granularity;
         if state.facts.pool(self.pool).maps_in_order {
-            let seq = state.facts.order.tick(self.stream);
-            state.facts.order.note_open(self.stream, seq);
+            let seq = state.facts.order.tick_open(self.stream);
             state.facts.set_points(self.run, Points::one(Mark { stream: self.stream, seq }));
         }
         state.facts.set_aside(self.run);
@@ -334,8 +333,7 @@ impl State<'_> {
         // what was recorded or laid since the malloc began stands before the map.
         let fresh = match self.facts.pool(ask.pool).maps_in_order {
             true => {
-                let seq = self.facts.order.tick(ask.stream);
-                self.facts.order.note_open(ask.stream, seq);
+                let seq = self.facts.order.tick_open(ask.stream);
                 Points::one(Mark { stream: ask.stream, seq })
             }
             false => Points::NONE,

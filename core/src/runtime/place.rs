@@ -290,11 +290,6 @@ impl Facts<'_> {
         }
     }
 
-    /// The granules of `[at, to)` of a listed hole are about to be mapped: they are in transit.
-    pub(super) fn carve_hole(&mut self, hole: usize, from: u64, to: u64) -> Result<usize, ArenaFull> {
-        self.carve(hole, from, to)
-    }
-
     /// Replaces an unlisted block's whole description but its place.
     pub(super) fn describe(&mut self, slot: usize, change: impl FnOnce(&mut Block)) {
         change(self.blocks.get_mut(slot));

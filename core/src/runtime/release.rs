@@ -130,8 +130,7 @@ impl Release {
         while moving.at < moving.to {
             if let Some(granule) = state.facts.granules.at(moving.at) {
                 self.doing = Doing::Unmapping { granule };
-                let stream = None;
-                return Some(Action::Unmap { device: pool.device, at: DevicePtr(moving.at), stream });
+                return Some(Action::Unmap { device: pool.device, at: DevicePtr(moving.at), stream: None });
             }
             // Only runs that were set aside have gaps.
             moving.at = moving.at.wrapping_add(pool.granularity);
