@@ -6,6 +6,7 @@
 
 use crate::arena::{Empty, Link, Slots};
 use crate::block::{Block, Blocks, Class, State};
+use crate::plant::{self, Plant};
 use core::cmp::Reverse;
 
 /// Lists of one pool and kind.
@@ -154,7 +155,7 @@ impl<'a> FreeIndex<'a> {
             bin = self.filled_from(pool, kind, bin)?;
             let candidates = self.list(blocks, pool, kind, bin).filter(|(_, b)| b.size >= size);
             let ranked = candidates.filter_map(|(slot, b)| judge(b).map(|rank| (slot, b, rank)));
-            if let Some((slot, _, rank)) = ranked.min_by_key(|(_, b, rank)| (b.size, *rank, Reverse(b.freed), b.at)) {
+            if let Some((slot, _, rank)) = pick(ranked) {
                 return Some((slot, rank));
             }
             bin = bin.wrapping_add(1);
@@ -192,6 +193,20 @@ impl<'a> FreeIndex<'a> {
         });
         bins.flat_map(move |bin| self.list(blocks, pool, kind, bin)).filter(move |(_, b)| b.size >= size)
     }
+}
+
+/// The first of the candidates of one size range.
+fn pick<'b, R: Ord + Copy>(ranked: impl Iterator<Item = (usize, &'b Block, R)>) -> Option<(usize, &'b Block, R)> {
+    if plant::on(Plant::SecondBest) {
+        return ranked.max_by_key(|(_, b, _)| (b.size, b.at));
+    }
+    if plant::on(Plant::OldestFirst) {
+        return ranked.min_by_key(|(_, b, rank)| (b.size, *rank, b.freed, b.at));
+    }
+    if plant::on(Plant::CostlierFirst) {
+        return ranked.min_by_key(|(_, b, rank)| (b.size, Reverse(*rank), b.at));
+    }
+    ranked.min_by_key(|(_, b, rank)| (b.size, *rank, Reverse(b.freed), b.at))
 }
 
 #[cfg(test)]

@@ -10,9 +10,11 @@ bitflags::bitflags! {
     pub struct Reuse: u8 {
         /// Attribute 1: reuse across streams along the events that the program recorded and waited for.
         const EVENT = 1;
-        /// Attribute 2: ask the driver, without waiting, whether a free is complete.
+        /// Attribute 2: ask the driver, without waiting, whether a free is complete, and reuse only what is. (CANN does
+        /// not ask.)
         const OPPORTUNISTIC = 2;
-        /// Attribute 3: make the stream wait on the device for another stream's free.
+        /// Attribute 3: make the stream wait on the device for another stream's free, behind the marker that the first
+        /// call on that stream after the free lays. (CANN blocks a worker of the device instead.)
         const INTERNAL = 4;
     }
 }
@@ -135,6 +137,16 @@ pub enum StreamKind {
     Legacy,
     /// A thread's own default stream: behaves as [`Blocking`](Self::Blocking).
     PerThread,
+}
+
+/// Whether a stream's calls are being captured into a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Capture {
+    /// They are: allocation is refused with a named error, and no driver call is made there.
+    Active,
+    /// They run.
+    None,
 }
 
 /// What to do with blocks that are live when their pool is destroyed.

@@ -5,6 +5,7 @@ use crate::driver::Properties;
 use crate::error::BadId;
 use crate::id::{DeviceId, PoolId};
 use crate::order::Level;
+use crate::plant::{self, Plant};
 use crate::policy::{PoolConfig, Preference, Reuse};
 use crate::trace::Source;
 use crate::units::{Bytes, DevicePtr};
@@ -140,7 +141,8 @@ impl PoolSlot {
 
     /// Bytes that may still be created.
     pub(crate) fn headroom(&self) -> u64 {
-        self.limit.saturating_sub(self.reserved).saturating_sub(self.coming)
+        let coming = if plant::on(Plant::UncountedTransit) { 0 } else { self.coming };
+        self.limit.saturating_sub(self.reserved).saturating_sub(coming)
     }
 
     pub(crate) fn holds(&self, at: u64) -> bool {

@@ -229,7 +229,7 @@ impl Ask {
         match facts.order.reached(self.stream, mark, pool.level()) {
             Reach::Not => true,
             Reach::Event => !events,
-            Reach::Implied => !(events || block.points.marks().any(|mark| mark.stream == self.stream)),
+            Reach::Implied => !(events || facts.order.is_own(self.stream, &block.points)),
             Reach::Own | Reach::Settled => false,
         }
     }

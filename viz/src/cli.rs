@@ -1,6 +1,7 @@
 //! The command line, and pictures without a window.
 
-use crate::model::Axis;
+use crate::check::{self, Told};
+use crate::model::{Axis, FindingIx};
 use crate::png::{self, PngError};
 use crate::scene::{self, Parts, SMALLEST, Scene, Size, Theme, View};
 use crate::source::{self, Opened, SourceError};
@@ -20,6 +21,7 @@ FILE is an event log of weir, binary or text. Without --screenshot a window open
   --scale N          pixels to a point, PNG only (default 1)
   --axis WHAT        what runs along x: record (default) or time
   --select ID        select allocation ID: its details, whose memory it got, who got it next
+  --finding N        go to the Nth finding, from 1 on: both operations, what is missing between them
   --pool N           show the Nth pool of the log, from 1 on (default: the one with most allocations)
   --theme WHICH      light (default) or dark
   --panels           without the list of records and the details
@@ -40,6 +42,8 @@ pub struct Picture {
     pub axis: Axis,
     /// The id of the allocation to select.
     pub select: Option<u64>,
+    /// Which finding to go to, counted from 1.
+    pub finding: Option<usize>,
     /// Which pool to show, counted from 1.
     pub pool: Option<usize>,
     /// The heading; the file's name where there is none.
@@ -55,6 +59,7 @@ impl Default for Picture {
             theme: Theme::Light,
             axis: Axis::Record,
             select: None,
+            finding: None,
             pool: None,
             title: None,
         }
@@ -114,6 +119,7 @@ impl Command {
                 Long("axis") => picture.axis = axis(&parser.value()?.string()?)?,
                 Long("theme") => picture.theme = theme(&parser.value()?.string()?)?,
                 Long("select") => picture.select = Some(parser.value()?.parse()?),
+                Long("finding") => picture.finding = Some(parser.value()?.parse()?),
                 Long("pool") => picture.pool = Some(parser.value()?.parse()?),
                 Long("panels") => picture.parts = Parts::Panels,
                 Value(value) if file.is_none() => file = Some(PathBuf::from(value)),
@@ -193,6 +199,13 @@ pub enum PictureError {
     Source(SourceError),
     /// There is no such allocation.
     NoAllocation(u64),
+    /// There is no such finding.
+    NoFinding {
+        /// The one that was asked for.
+        asked: usize,
+        /// How many there are.
+        findings: usize,
+    },
     /// There is no such pool.
     NoPool {
         /// The one that was asked for.
@@ -213,6 +226,10 @@ impl fmt::Display for PictureError {
         match self {
             Self::Source(error) => error.fmt(f),
             Self::NoAllocation(id) => write!(f, "the log has no allocation {id}; ids stand in its malloc records"),
+            Self::NoFinding { asked, findings: 0 } => write!(f, "there is no finding {asked}: nothing was found"),
+            Self::NoFinding { asked, findings } => {
+                write!(f, "there is no finding {asked}: the list has {findings}, counted from 1")
+            }
             Self::NoPool { asked, pools } => write!(f, "there is no pool {asked}: the log has {pools}, counted from 1"),
             Self::Ending(path) => write!(f, "{}: expected a name that ends in .png or .svg", path.display()),
             Self::Png(error) => error.fmt(f),
@@ -229,7 +246,7 @@ impl From<SourceError> for PictureError {
     }
 }
 
-/// The view of a log that these options ask for.
+/// The view of a log that these options ask for; a finding is gone to by [`go_to_finding`].
 ///
 /// # Errors
 /// The allocation or pool does not exist.
@@ -260,12 +277,46 @@ pub fn view(opened: &Opened, picture: &Picture) -> Result<View, PictureError> {
     Ok(view)
 }
 
+/// Goes to the finding that these options ask for, if they do: once the log was checked.
+///
+/// # Errors
+/// The finding does not exist.
+pub fn go_to_finding(view: &mut View, opened: &Opened, picture: &Picture) -> Result<(), PictureError> {
+    let model = &opened.model;
+    if let Some(asked) = picture.finding {
+        let findings = model.findings.flags().len();
+        let at = asked.checked_sub(1).filter(|at| *at < findings);
+        let at = FindingIx::next_of(at.ok_or(PictureError::NoFinding { asked, findings })?);
+        // Selecting changes how the lists are laid out.
+        view.select_finding(model, at);
+        let (_, frame) = scene::build(model, view);
+        view.go_to_finding(model, &frame, at);
+    }
+    Ok(())
+}
+
 /// The picture of a log.
 ///
 /// # Errors
-/// As [`view`].
+/// What the options ask for does not exist.
 pub fn draw(opened: &Opened, picture: &Picture) -> Result<Scene, PictureError> {
-    Ok(scene::build(&opened.model, &view(opened, picture)?).0)
+    let mut view = view(opened, picture)?;
+    go_to_finding(&mut view, opened, picture)?;
+    Ok(scene::build(&opened.model, &view).0)
+}
+
+/// Opens the log at this path and checks it. Both at once, for each reads all of it.
+fn open_checked(log: &Path) -> Result<Opened, SourceError> {
+    let (name, bytes) = (log.display().to_string(), source::load(log)?);
+    std::thread::scope(|threads| {
+        let checked = threads.spawn(|| check::read(&name, &bytes, Told::Accept));
+        let mut opened = source::read_file(log, &bytes)?;
+        match checked.join() {
+            Ok(report) => opened.model.take_findings(report?),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+        Ok(opened)
+    })
 }
 
 /// Writes the picture of a log, a PNG or an SVG by the name's ending. Answers what was damaged in the log, a few lines;
@@ -276,7 +327,7 @@ pub fn draw(opened: &Opened, picture: &Picture) -> Result<Scene, PictureError> {
 /// written then.
 pub fn screenshot(log: &Path, out: &Path, picture: &Picture) -> Result<Vec<String>, PictureError> {
     Form::of(out)?;
-    let opened = source::open(log)?;
+    let opened = open_checked(log)?;
     let scene = draw(&opened, picture)?;
     save(&scene, out, picture.scale)?;
     Ok(opened.summary())

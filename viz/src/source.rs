@@ -73,9 +73,16 @@ const HOW_TO_LOG: &str = "`cargo xtask demo` writes one to target/demo/trace.log
 /// # Errors
 /// It does not exist, cannot be read, is empty, or is no log. A damaged one is opened as far as it goes.
 pub fn open(path: &Path) -> Result<Opened, SourceError> {
-    let bytes = load(path)?;
+    read_file(path, &load(path)?)
+}
+
+/// Reads the log that was loaded from this path.
+///
+/// # Errors
+/// As [`open`].
+pub fn read_file(path: &Path, bytes: &[u8]) -> Result<Opened, SourceError> {
     let short = path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
-    read(&short, &bytes).map_err(|e| SourceError { name: path.display().to_string(), ..e })
+    read(&short, bytes).map_err(|e| SourceError { name: path.display().to_string(), ..e })
 }
 
 /// The bytes of the log at this path. A large file is read only if its beginning looks like a log's.

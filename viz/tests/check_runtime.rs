@@ -4,9 +4,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 use weir::id::{DeviceId, EventId, PoolId, StreamId};
-use weir::policy::{Destroy, PoolConfig, Preference, Reuse, StreamKind, UseUntil};
+use weir::policy::{Capture, Destroy, PoolConfig, Preference, Reuse, StreamKind, UseUntil};
 use weir::sim::{DeviceConfig, Sim, SimStorage};
-use weir::trace::{Reader, Record, SinkError, Stamped, WriterSink};
+use weir::trace::{Reader, Record, SinkError, Stamped, Verb, WriterSink};
 use weir::units::{Bytes, DevicePtr};
 use weir::{Local, Storage, StreamConfig};
 use weir_viz::check::{self, Checker, Clue, Fault, Report, Told};
@@ -338,6 +338,46 @@ fn wrong_programs_are_found_out() {
         let leak_first = if fault == Fault::PoolGone { vec![Fault::Leak, fault] } else { vec![fault] };
         assert_eq!(found, leak_first, "{name}: {}", bench.report());
     }
+}
+
+#[test]
+fn an_event_that_was_reset_orders_nothing() {
+    let bench = Bench::three();
+    let ptr = bench.malloc(64 * KIB, 0).expect("there is room");
+    bench.rt.record(bench.events[0], bench.streams[0]).expect("recorded");
+    bench.rt.reset_event(bench.events[0]).expect("reset");
+    bench.rt.wait(bench.streams[1], bench.events[0]).expect("legal");
+    bench.free(ptr, 1);
+    let report = bench.report();
+    let [finding] = report.findings.as_slice() else { panic!("{report}") };
+    assert_eq!(finding.fault, Fault::FreeBeforeMalloc);
+    let clues = &finding.missing.as_ref().expect("an order").clues;
+    assert!(clues.iter().any(|clue| matches!(clue, Clue::NeverRecorded { event, .. } if *event == bench.events[0])));
+}
+
+#[test]
+fn resets_and_captures_are_in_the_log() {
+    let bench = Bench::three();
+    bench.rt.record(bench.events[1], bench.streams[0]).expect("recorded");
+    bench.rt.reset_event(bench.events[1]).expect("reset");
+    bench.rt.set_capture(bench.streams[2], Capture::Active).expect("set");
+    assert_eq!(bench.malloc(KIB, 2), None, "it is captured");
+    bench.rt.set_capture(bench.streams[2], Capture::None).expect("set");
+    bench.rt.destroy_event(bench.events[1]).expect("destroyed");
+    assert!(bench.rt.reset_event(bench.events[1]).is_err());
+    let bytes = bench.bytes();
+    let all: Vec<Record<'_>> = read(&bytes).iter().map(|stamped| stamped.record).collect();
+    let (event, stream) = (bench.events[1], bench.streams[2]);
+    for record in [
+        Record::EventReset { event },
+        Record::CaptureSet { stream, capture: Capture::Active },
+        Record::CaptureSet { stream, capture: Capture::None },
+    ] {
+        assert_eq!(all.iter().filter(|r| **r == record).count(), 1, "{record:?}");
+    }
+    let refused = |verb: Verb| all.iter().any(|r| matches!(r, Record::Refused { verb: v, .. } if *v == verb));
+    assert!(refused(Verb::ResetEvent) && refused(Verb::Malloc));
+    assert_eq!(bench.faults(), [Fault::StaleId], "the refused malloc is nobody's fault");
 }
 
 #[test]

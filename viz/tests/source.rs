@@ -168,13 +168,13 @@ fn screenshots_are_written_or_refused_as_a_whole() {
 fn command_lines_are_read_or_explained() {
     let parse = |line: &str| Command::parse(line.split_whitespace().map(std::ffi::OsString::from));
     let Ok(Command::Show { file, screenshot, picture }) = parse(
-        "a.log --screenshot x.png --size 900x600 --select 7 --axis time --theme dark --scale 2 --pool 1 --panels",
+        "a.log --screenshot x.png --size 900x600 --select 7 --axis time --theme dark --scale 2 --pool 1 --finding 3 --panels",
     ) else {
         panic!("not understood");
     };
     assert_eq!((file, screenshot), (PathBuf::from("a.log"), Some(PathBuf::from("x.png"))));
     assert_eq!((picture.size.w, picture.size.h, picture.scale), (900.0, 600.0, 2.0));
-    assert_eq!((picture.select, picture.pool), (Some(7), Some(1)));
+    assert_eq!((picture.select, picture.pool, picture.finding), (Some(7), Some(1), Some(3)));
     assert_eq!(parse("--help").unwrap(), Command::Help);
     for (line, words) in [
         ("", "no log"),

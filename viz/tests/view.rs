@@ -4,6 +4,7 @@ mod common;
 
 use common::{Random, Tape, training};
 use weir::trace::{Record, Source};
+use weir_viz::check::{Checker, Told};
 use weir_viz::model::{Axis, Kind, LifeIx, Model};
 use weir_viz::scene::{self, Along, Frame, Input, Parts, Pos, ROW, Rect, Selection, Shape, Size, View, pos};
 
@@ -50,7 +51,12 @@ fn zooming_keeps_the_value_under_the_pointer() {
 
 #[test]
 fn whatever_is_done_the_range_stays_inside_the_log() {
-    let model = Model::of(training(2, 4, 25));
+    let records = training(2, 4, 25);
+    let mut model = Model::of(records.iter().copied());
+    let mut checker = Checker::new(Told::Accept);
+    records.iter().for_each(|record| checker.push(record));
+    model.take_findings(checker.finish());
+    assert!(model.findings.total() > 20, "a toy's log has much to be found");
     let mut random = Random(11);
     let (mut view, mut frame) = shown(&model);
     for step in 0..300 {
@@ -58,7 +64,7 @@ fn whatever_is_done_the_range_stays_inside_the_log() {
         let factor = [0.01, 0.5, 0.9, 1.3, 50.0][random.below(5) as usize];
         let along = if random.below(2) == 0 { Along::X } else { Along::Y };
         let by = pos(random.below(900) as f32 - 450.0, random.below(900) as f32 - 450.0);
-        let input = match random.below(12) {
+        let input = match random.below(14) {
             0 | 1 => Input::Zoom { at, factor, along },
             2 => Input::Drag { from: at, by },
             3 => Input::Move { x: f64::from(by.x) / 100.0, y: f64::from(by.y) / 100.0 },
@@ -69,6 +75,8 @@ fn whatever_is_done_the_range_stays_inside_the_log() {
             8 => Input::Step(by.x as i64),
             9 => Input::SwitchAxis,
             10 => Input::SwitchTheme,
+            11 => Input::StepFinding(by.x as i64),
+            12 => Input::ScrollFindings(f64::from(by.y)),
             _ => [Input::Fit, Input::Clear, Input::NextPool][random.below(3) as usize],
         };
         view.apply(&model, &frame, input);
@@ -78,7 +86,7 @@ fn whatever_is_done_the_range_stays_inside_the_log() {
         assert!(view.x.from >= 0.0 && view.x.to <= extent + 1e-6, "step {step}: {:?} after {input:?}", view.x);
         assert!(view.x.from < view.x.to && view.y.from < view.y.to, "step {step}: {view:?} after {input:?}");
         assert!(view.y.from >= 0.0 && view.y.to <= frame.map.addresses.length() + 1e-6);
-        assert!(view.top < model.events.len());
+        assert!(view.top < model.events.len() && view.top_finding < model.findings.flags().len());
     }
 }
 

@@ -125,9 +125,12 @@ impl Order<'_> {
         if plant::on(Plant::RerecordedEvent) {
             self.keep_both(recording.event);
         }
+        if plant::on(Plant::LateRecord) {
+            self.record_late(recording);
+        }
         let slot = self.events.get_mut(recording.event);
         slot.flux = slot.flux.saturating_sub(1);
-        let alone = recording.steady && slot.number == recording.number;
+        let alone = recording.steady && slot.number == recording.number || plant::on(Plant::MurkyEvent);
         match (accepted, alone) {
             (true, true) => {
                 slot.page = !slot.page;
@@ -170,7 +173,7 @@ impl Order<'_> {
 
     /// The driver queued the wait: the stream comes after all that the event stands for.
     pub(crate) fn end_wait(&mut self, stream: usize, look: Recording) {
-        if self.still(look) {
+        if self.still(look) || plant::on(Plant::MovedEvent) && look.number > 0 {
             let row = Self::event_row(look.event, self.events.get(look.event).page);
             self.join_from(stream, Table::Events, row);
             if plant::on(Plant::StaleEvent) {
@@ -195,9 +198,17 @@ impl Order<'_> {
         }
     }
 
+    /// A planted fault: the clock is read again, after the driver call.
+    fn record_late(&mut self, recording: Recording) {
+        let spare = !self.events.get(recording.event).page;
+        self.write_action(recording.stream, Table::Events, Self::event_row(recording.event, spare));
+        let owner = self.streams.get_mut(recording.stream);
+        owner.shared = owner.head;
+    }
+
     /// The event is complete: so is everything that it stands for.
     pub(crate) fn end_complete(&mut self, look: Recording, level: Level) {
-        if self.still(look) {
+        if self.still(look) || plant::on(Plant::MovedAnswer) && look.number > 0 {
             let row = Self::event_row(look.event, self.events.get(look.event).page);
             self.settle_row(Table::Events, row, level);
         }

@@ -21,8 +21,8 @@ pub(crate) use marker::CoveredBy;
 pub use marker::MarkerState;
 pub(crate) use points::Points;
 pub(crate) use points::{Mark, UNTIL_FREE};
-pub(crate) use snapshot::Flight;
 pub(crate) use snapshot::{EPOCHS, FLIGHTS};
+pub(crate) use snapshot::{Flight, Users};
 
 use crate::arena::{Empty, Link, Rows, Slots, copy, join};
 use crate::driver::NativeStream;
@@ -228,7 +228,7 @@ impl<'a> Order<'a> {
         kind: StreamKind,
     ) -> Result<StreamId, ArenaFull> {
         let full = ArenaFull { arena: Arena::Streams, capacity: self.streams.len() };
-        let slot = self.streams.iter().find(|(_, s)| s.tenancy == Tenancy::Vacant).map(|(slot, _)| slot).ok_or(full)?;
+        let slot = self.vacant_slot(device).ok_or(full)?;
         let legacy = match kind {
             StreamKind::Blocking | StreamKind::PerThread => self.legacy_of(device, context),
             StreamKind::NonBlocking | StreamKind::Legacy => Link::NONE,
@@ -259,11 +259,21 @@ impl<'a> Order<'a> {
         Ok(id)
     }
 
+    /// A vacant slot: rather one of which the program saw all; else one of the same device, since what the program sees
+    /// of a device from now on is told by its streams.
+    fn vacant_slot(&self, device: DeviceId) -> Option<usize> {
+        let vacant = || self.streams.iter().filter(|(_, s)| s.tenancy == Tenancy::Vacant);
+        let seen = vacant().find(|(_, s)| s.seen == s.head);
+        let slot = seen.or_else(|| vacant().find(|(_, s)| s.device == device)).or_else(|| vacant().next());
+        slot.map(|(slot, _)| slot)
+    }
+
     fn legacy_of(&self, device: DeviceId, context: u64) -> Link {
         self.streams
             .iter()
             .find(|(_, s)| {
-                s.kind == StreamKind::Legacy && s.tenancy == Tenancy::Live && s.device == device && s.context == context
+                let here = s.device == device || plant::on(Plant::LegacyEverywhere);
+                s.kind == StreamKind::Legacy && s.tenancy == Tenancy::Live && here && s.context == context
             })
             .map_or(Link::NONE, |(slot, _)| Link::to(slot))
     }

@@ -24,6 +24,15 @@ pub(crate) enum Flight {
     Position(Mark),
 }
 
+/// Whose streams may use memory that nobody says any more of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Users {
+    /// One device's.
+    Of(DeviceId),
+    /// Any device's.
+    Anywhere,
+}
+
 impl Order<'_> {
     fn take_flight(&mut self) -> Option<usize> {
         let row = (0..FLIGHTS).find(|row| self.flights & (1 << row) == 0)?;
@@ -52,7 +61,7 @@ impl Order<'_> {
                 let slot = self.streams.get(stream);
                 (slot.device == device, slot.head)
             };
-            if on_device {
+            if on_device || plant::on(Plant::DeviceSyncForAll) {
                 super::join(self.snapshots.row_mut(row), self.clocks.row(stream));
                 self.snapshots.raise(row, stream, head);
             }
@@ -64,6 +73,9 @@ impl Order<'_> {
     pub(crate) fn end_sync(&mut self, flight: Flight, succeeded: bool, level: Level) {
         match flight {
             Flight::Row(row) => {
+                if plant::on(Plant::LateSynchronise) {
+                    self.see_late(row);
+                }
                 if succeeded {
                     self.settle_row(Table::Snapshots, row, level);
                 }
@@ -71,6 +83,16 @@ impl Order<'_> {
             }
             Flight::Position(mark) if succeeded => self.settle(mark.stream, mark.seq, level),
             Flight::Position(_) => {}
+        }
+    }
+
+    /// A planted fault: what was queued while the driver was asked counts as seen by it.
+    fn see_late(&mut self, row: usize) {
+        for stream in 0..self.streams.len() {
+            if self.snapshots.cell(row, stream) > Seq::ZERO {
+                let head = self.stream(stream).head;
+                self.snapshots.raise(row, stream, head);
+            }
         }
     }
 
@@ -174,10 +196,13 @@ impl Order<'_> {
         uses.marks().next().map(|mark| Mark { seq: self.stream(mark.stream).head, ..mark })
     }
 
-    /// All that is queued on the device's streams, as the points of memory whose users are unknown.
-    pub(crate) fn points_of_everything(&mut self, device: DeviceId) -> Points {
+    /// All that is queued on these streams, as the points of memory whose users are unknown.
+    pub(crate) fn points_of_everything(&mut self, users: Users) -> Points {
         let mut points = Points::NONE;
-        let epoch = self.take_epoch(|stream| stream.device == device);
+        let epoch = self.take_epoch(|stream| match users {
+            Users::Of(device) => stream.device == device,
+            Users::Anywhere => true,
+        });
         points.set_epoch(epoch);
         points
     }
@@ -201,11 +226,9 @@ impl Order<'_> {
     /// The costliest way in which the points are reached by the stream.
     pub(crate) fn reach(&self, stream: usize, points: &Points, level: Level) -> Reach {
         let mut worst = None;
-        let mut own = false;
         for mark in self.all_marks(points) {
             let reach = self.reached(stream, mark, level);
             worst = worst.max(Some(reach));
-            own |= reach == Reach::Own;
             if reach == Reach::Not {
                 break;
             }
@@ -213,9 +236,15 @@ impl Order<'_> {
         match worst {
             None => Reach::Settled,
             // What the stream freed itself is its own, though the free came after others by the legacy stream's rules.
-            Some(Reach::Implied) if own => Reach::Own,
+            Some(Reach::Implied) if self.is_own(stream, points) && !plant::on(Plant::ImpliedIsNotOwn) => Reach::Own,
             Some(worst) => worst,
         }
+    }
+
+    /// Whether one of the points is the stream's own. An epoch covers every stream, so its positions do not say that.
+    pub(crate) fn is_own(&self, stream: usize, points: &Points) -> bool {
+        let born = self.stream(stream).born;
+        points.marks().any(|mark| mark.stream == stream && mark.seq > born)
     }
 
     /// The points that the stream comes after by the rules of the legacy default stream alone, as uses of the block that

@@ -216,8 +216,9 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     /// The id is not live.
     pub fn reset_event(&self, event: EventId) -> Result<(), OrderError> {
         self.enter(|state| {
-            let slot = state.find_event(Verb::Record, event)?;
+            let slot = state.find_event(Verb::ResetEvent, event)?;
             state.facts.order.reset_event(slot);
+            state.record(Record::EventReset { event });
             Ok(())
         })
     }

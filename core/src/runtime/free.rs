@@ -95,6 +95,8 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     /// Makes no driver call, lays no marker and needs no slot of any arena, so it works in a host callback (only the
     /// driver's clock is read). Near constant time.
     ///
+    /// An address of no pool is refused. (CANN takes any for memory of its synchronous allocator.)
+    ///
     /// # Errors
     /// See [`FreeError`]; nothing is changed then.
     pub fn free_async(&self, ptr: DevicePtr, stream: StreamId) -> Result<(), FreeError> {

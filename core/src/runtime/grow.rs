@@ -151,6 +151,9 @@ impl Grow {
                 let pool = state.facts.pool_mut(self.pool);
                 pool.coming = pool.coming.saturating_sub(granularity);
                 pool.add_reserved(granularity);
+                if plant::on(Plant::ReservedTwice) {
+                    pool.add_reserved(granularity);
+                }
                 self.doing = Doing::Mapping { granule, reason: MapReason::Grow };
             }
             Doing::Mapping { granule, reason } => {

@@ -36,6 +36,9 @@ enum Rung {
 const GROW_FIRST: [Rung; 5] = [Rung::Ask, Rung::Grow, Rung::Mix, Rung::Wait, Rung::Others];
 const WAIT_FIRST: [Rung; 5] = [Rung::Ask, Rung::Wait, Rung::Grow, Rung::Mix, Rung::Others];
 
+/// Slots for blocks that a malloc may need: what is left on either side of its bytes, and of granules that are moved.
+const SLOTS: usize = 4;
+
 /// The driver call that was asked for last.
 #[derive(Debug)]
 enum Doing {
@@ -72,7 +75,7 @@ pub(super) struct Malloc {
     other: usize,
     /// What the own pool had in quarantine was tried again.
     retried: bool,
-    /// Something was released since the pool last tried to grow.
+    /// Something was released, or learnt, since the pool last tried to grow.
     grow_due: bool,
     begun: bool,
     /// A marker was laid, or refused, for the calls that come after.
@@ -133,6 +136,10 @@ impl Malloc {
             return Err(MallocError::AboveLimit { requested, limit });
         }
         self.ask = Ask { pool, stream, size: size.0, class: state.class_of(pool, size.0), ..self.ask };
+        // What could be one block must not hold the slots that this call needs.
+        if state.facts.blocks.room() < SLOTS {
+            state.facts.sweep_all();
+        }
         let marker = match self.patience {
             Patience::Full => state.plan_marker(stream),
             Patience::None => None,
@@ -308,6 +315,8 @@ impl Malloc {
             let stream = state.facts.order.stream_id(question.stream);
             state.record(Record::Asked { stream, seq, complete });
         }
+        // What was learnt may let granules be moved, where a growth failed before.
+        self.grow_due |= complete && self.grow_failed;
         // Without switch 2 the pool does not allocate by what weir learns.
         self.ask.asked |= complete && state.facts.pool(self.ask.pool).reuse.contains(Reuse::OPPORTUNISTIC);
     }
@@ -344,8 +353,8 @@ impl Malloc {
     }
 
     fn grow(&mut self, state: &mut State<'_>) -> Option<Step<Result<DevicePtr, MallocError>>> {
-        // A pool that released something gives the growth another chance.
-        if self.grow_failed && self.other == 0 && !self.retried {
+        // A pool that released something, or a stream that is complete, gives the growth another chance.
+        if self.grow_failed && self.other == 0 && !self.retried && !self.grow_due {
             return None;
         }
         state.facts.sweep(self.ask.pool);

@@ -2,7 +2,8 @@
 
 use core::cell::RefCell;
 
-/// A lock around the runtime's state. weir takes it once per decision and never while it calls a driver or a sink.
+/// A lock around the runtime's state. weir takes it once per decision and never while it calls a driver or a sink, so
+/// whoever needs no driver call never waits for one. Of weir's locks it is the last: see `runtime/mod.rs`.
 pub trait Lock<T> {
     /// Whether another thread can be under way while this one waits.
     const SHARED: bool;

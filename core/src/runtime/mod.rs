@@ -4,7 +4,20 @@
 //! called without the lock; the outcome is committed under the lock, and the call decides again. What is half way is in
 //! transit: counted, offered to nobody. A call that needs no driver call takes the lock once.
 //!
-//! Lock order: the sink's lock is taken only when none is held, and the state's lock may be taken under it.
+//! # Locks
+//! There are two, and they nest in this order:
+//!
+//! 1. the outlet's: the sink, and the page on its way there. It is taken when no lock of weir's is held, and by calls that
+//!    hand a page on without waiting: who finds it taken leaves.
+//! 2. the state's, which is the embedder's [`Lock`]: everything else. It is taken once per decision, for a time that the
+//!    facts bound and no device does, and nothing that can wait is called under it.
+//!
+//! * The driver is called with neither of the two. Whatever locks a driver has come after weir's, so it may call back:
+//!   into any call from its clock on, apart from one that waits for the call in flight itself.
+//! * A sink runs under the outlet's lock and not under the state's: it may make calls, whose pages then wait for it. It must
+//!   not ask for itself ([`Runtime::with_sink`], which would wait for ever).
+//! * What waits for other calls (destroying what is pinned, a malloc for memory in transit) waits with neither, by
+//!   [`Lock::relax`].
 
 mod events;
 mod free;
@@ -24,13 +37,14 @@ mod streams;
 mod sync;
 mod verify;
 
+pub use crate::policy::Capture;
 pub use events::Recorded;
 pub use lock::Lock;
 pub use release::Trimmed;
 pub use report::BlockInfo;
 pub use state::{Counters, State};
 pub use storage::{Arenas, Capacities, Storage};
-pub use streams::{Capture, StreamConfig};
+pub use streams::StreamConfig;
 pub use verify::Violation;
 
 use crate::driver::{Completion, Driver, DriverError, GranuleHandle, MarkerSlot, NativeStream, Target};

@@ -236,6 +236,13 @@ impl Facts<'_> {
         }
     }
 
+    /// [`sweep`](Self::sweep) in every pool.
+    pub(super) fn sweep_all(&mut self) {
+        for slot in 0..self.pools.len() {
+            self.sweep(slot);
+        }
+    }
+
     fn can_merge_on(&self, slot: usize, next: Link) -> bool {
         let block = self.blocks.get(slot);
         let joins = next.slot().is_some_and(|next| self.mergeable(slot, next).is_some());

@@ -8,6 +8,8 @@ use crate::driver::{Capabilities, Driver, DriverError, Properties};
 use crate::error::{Arena, ArenaFull, OrderError, PoolError, Unusable};
 use crate::facts::MAX_DEVICES;
 use crate::id::{DeviceId, LabelId, PoolId};
+use crate::order::Users;
+use crate::plant::{self, Plant};
 use crate::policy::{Attribute, Destroy, PoolConfig};
 use crate::pool::{Device, PoolSlot, Standing};
 use crate::release;
@@ -370,10 +372,18 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Frees what is live: nobody knows who uses it, so it waits for everything.
+    /// Frees what is live: nobody knows who uses it, so it waits for everything on the device, and on the others where a
+    /// use by one of those is recorded.
     fn abandon_live(&mut self, slot: usize) {
         let device = self.facts.pool(slot).device;
-        let points = self.facts.order.points_of_everything(device);
+        let elsewhere = |block: &Block| {
+            let mut uses = self.facts.order.all_marks(&block.points);
+            block.points.wants_epoch_at_free() || uses.any(|mark| self.facts.order.stream(mark.stream).device != device)
+        };
+        let first = self.facts.pool(slot).first;
+        let told = self.facts.blocks.walk(first).any(|(_, b)| b.state == block::State::Live && elsewhere(b));
+        let users = if told && !plant::on(Plant::AbandonedElsewhere) { Users::Anywhere } else { Users::Of(device) };
+        let points = self.facts.order.points_of_everything(users);
         let mut at = self.facts.pool(slot).first;
         for _ in 0..self.facts.blocks.in_use() {
             let Some(found) = at.slot() else { break };

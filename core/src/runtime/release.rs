@@ -190,7 +190,8 @@ impl Plan for Release {
 
 impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     /// Releases free granules until `keep` bytes are reserved, or nothing more can go; the threshold does not matter.
-    /// Memory in use and memory whose work is not known to be complete stays; that is no error.
+    /// Memory in use and memory whose work is not known to be complete stays; that is no error, and neither is a `keep`
+    /// above the limit. (CANN refuses both.)
     ///
     /// O(blocks of the pool) and two driver calls a granule.
     ///

@@ -6,7 +6,7 @@ use crate::driver::{Driver, NativeStream, Target};
 use crate::error::{OrderError, Unusable};
 use crate::id::{DeviceId, StreamId};
 use crate::order::{Flight, Tenancy};
-use crate::policy::StreamKind;
+use crate::policy::{Capture, StreamKind};
 use crate::trace::{Record, Sink, Verb};
 use crate::units::Seq;
 
@@ -31,15 +31,6 @@ impl StreamConfig {
     pub const fn new(device: DeviceId, native: NativeStream) -> Self {
         Self { device, context: 0, native, kind: StreamKind::NonBlocking }
     }
-}
-
-/// Whether a stream's calls are being captured into a graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Capture {
-    /// They are: allocation is refused with a named error, and no driver call is made there.
-    Active,
-    /// They run.
-    None,
 }
 
 /// Ends a stream: a marker behind its open points, so that its memory becomes known to be free without another
@@ -186,8 +177,9 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     /// The id is not live.
     pub fn set_capture(&self, stream: StreamId, capture: Capture) -> Result<(), OrderError> {
         self.enter(|state| {
-            let slot = state.find_stream(Verb::Record, stream)?;
+            let slot = state.find_stream(Verb::SetCapture, stream)?;
             state.facts.order.stream_mut(slot).capturing = capture == Capture::Active;
+            state.record(Record::CaptureSet { stream, capture });
             Ok(())
         })
     }

@@ -5,7 +5,7 @@
 use crate::driver::{DriverError, Properties};
 use crate::error::{Arena, Point};
 use crate::id::{AllocId, DeviceId, EventId, LabelId, PoolId, StreamId};
-use crate::policy::{Attribute, PoolConfig, StreamKind, UseUntil};
+use crate::policy::{Attribute, Capture, PoolConfig, StreamKind, UseUntil};
 use crate::units::{Bytes, DevicePtr, Nanos, Seq};
 
 /// A record with its place in the log.
@@ -120,6 +120,10 @@ pub enum Verb {
     Trim = 14,
     /// `label` and `mark`.
     Label = 15,
+    /// `reset_event`.
+    ResetEvent = 16,
+    /// `set_capture`.
+    SetCapture = 17,
 }
 
 /// Why a call was refused, with the numbers that its error carries. [`Record::OutOfMemory`] stands apart.
@@ -386,5 +390,14 @@ pub enum Record<'a> {
     /// Records that were lost before this one.
     Lost {
         records: u64,
+    },
+    /// The event stands for nothing from here on, until it is recorded again. Its recordings are counted on.
+    EventReset {
+        event: EventId,
+    },
+    /// The stream's calls are being captured into a graph from here on, or run again.
+    CaptureSet {
+        stream: StreamId,
+        capture: Capture,
     },
 }

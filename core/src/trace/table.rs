@@ -7,7 +7,7 @@ use super::wire::{Bad, Cursor, Writer};
 use super::{MapReason, Record, Refusal, Source, UnmapReason, Verb};
 use crate::driver::{DriverCall, DriverError, DriverErrorKind, Properties};
 use crate::error::Arena;
-use crate::policy::{Attribute, PoolConfig, Preference, StreamKind, UseUntil};
+use crate::policy::{Attribute, Capture, PoolConfig, Preference, StreamKind, UseUntil};
 use core::fmt::{self, Write};
 
 /// Enums without fields: a byte in a page, a word in a line.
@@ -157,6 +157,8 @@ variants! {
     33 "driver_failed" DriverFailed { error }
     34 "mark" Mark { label, name }
     35 "lost" Lost { records }
+    36 "event_reset" EventReset { event }
+    37 "capture_set" CaptureSet { stream, capture }
 }
 
 variants! {
@@ -203,10 +205,12 @@ words! {
         6 "synchronize" Synchronize 7 "create_stream" CreateStream 8 "destroy_stream" DestroyStream
         9 "create_event" CreateEvent 10 "destroy_event" DestroyEvent 11 "create_pool" CreatePool
         12 "destroy_pool" DestroyPool 13 "attribute" Attribute 14 "trim" Trim 15 "label" Label
+        16 "reset_event" ResetEvent 17 "set_capture" SetCapture
     }
     StreamKind { 0 "non_blocking" NonBlocking 1 "blocking" Blocking 2 "legacy" Legacy 3 "per_thread" PerThread }
     Preference { 0 "grow_first" GrowFirst 1 "wait_first" WaitFirst }
     UseUntil { 0 "now" Now 1 "free" Free }
+    Capture { 0 "none" None 1 "active" Active }
     Arena {
         0 "streams" Streams 1 "events" Events 2 "pools" Pools 3 "blocks" Blocks 4 "granules" Granules
         5 "labels" Labels 6 "devices" Devices

@@ -5,7 +5,7 @@
 use weir::driver::{Capabilities, DriverCall, DriverError, DriverErrorKind, Properties};
 use weir::error::{Arena, Point};
 use weir::id::{AllocId, DeviceId, EventId, LabelId, PoolId, StreamId};
-use weir::policy::{Attribute, PoolConfig, Preference, Reuse, StreamKind, UseUntil};
+use weir::policy::{Attribute, Capture, PoolConfig, Preference, Reuse, StreamKind, UseUntil};
 use weir::trace::{
     Definitions, Log, LogStamps, MapReason, PAGE_BYTES, Page, Points, Record, Refusal, Source, Stamped, UnmapReason,
     Verb,
@@ -321,11 +321,14 @@ impl Numbers {
         records.push(Record::DriverFailed { error: self.driver_error() });
         records.push(Record::Mark { label: LabelId(self.short()), name: self.name() });
         records.push(Record::Lost { records: self.number() });
+        records.push(Record::EventReset { event: self.event() });
+        let capture = self.pick(&[Capture::None, Capture::Active]);
+        records.push(Record::CaptureSet { stream: self.stream(), capture });
         records
     }
 }
 
-const VERBS: [Verb; 16] = [
+pub(crate) const VERBS: [Verb; 18] = [
     Verb::Malloc,
     Verb::Free,
     Verb::Use,
@@ -342,6 +345,8 @@ const VERBS: [Verb; 16] = [
     Verb::Attribute,
     Verb::Trim,
     Verb::Label,
+    Verb::ResetEvent,
+    Verb::SetCapture,
 ];
 
 /// A number for each kind, so that a test notices one that [`Numbers::records`] lacks.
@@ -382,11 +387,13 @@ pub(crate) fn kind(record: &Record<'_>) -> usize {
         Record::DriverFailed { .. } => 32,
         Record::Mark { .. } => 33,
         Record::Lost { .. } => 34,
+        Record::EventReset { .. } => 35,
+        Record::CaptureSet { .. } => 36,
     }
 }
 
 /// How many kinds there are.
-pub(crate) const KINDS: usize = 35;
+pub(crate) const KINDS: usize = 37;
 
 /// Definitions by slot, as a runtime holds them.
 #[derive(Clone, Debug, Default)]

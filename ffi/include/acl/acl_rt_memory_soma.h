@@ -10,6 +10,13 @@
  *  - A high mark that is reset stands at the current value, not at 0.
  *  - aclrtMemPoolFreeAsync refuses an address that is in no pool (107000). CANN takes any for memory of aclrtMalloc, and
  *    succeeds.
+ *  - Attribute 2 gives memory out once the device has passed its free, not before. Attribute 3 queues a real wait of
+ *    one stream for the other, behind the first call on that other stream after the free, and blocks nothing on the
+ *    device.
+ *  - A pool that is destroyed keeps the memory of what is allocated until the work that is queued is done.
+ *  - A full device makes the next aclrtMemPoolMallocAsync take back what other pools do not use. There is no
+ *    aclrtMalloc and no aclrtFree here: a pool's memory is freed in stream order only.
+ *  - A handle is never given out again, so that none is mistaken for a later pool, stream or event.
  *
  * Written for weir from CANN's public documentation. C11 and C++17. SPDX-License-Identifier: MIT OR Apache-2.0
  */

@@ -8,6 +8,12 @@
 //! What a kernel touches is checked when it starts: an address that is not mapped, or bytes that a kernel running at
 //! the same time on another stream writes, become a sticky [`Fault`] of the device, as on real hardware, and not a
 //! crash of the process.
+//!
+//! # Locks
+//! They come after the runtime's, which are not held here, and are held for moments, never over a system call or a kernel.
+//! Two are held at once in these orders only: the table of streams, or a device's list of ordered streams (not both), then
+//! one stream's queue, then that stream's progress. All others (a device's space, its fault, the markers, the injections)
+//! are taken by themselves. A kernel runs under none, so it may call the driver and the runtime.
 
 mod arguments;
 mod config;

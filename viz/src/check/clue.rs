@@ -26,6 +26,8 @@ struct Step {
     /// Its number in the log.
     record: u64,
     place: Place,
+    /// The stream by its name: a later one may share the lane.
+    stream: StreamId,
     act: Act,
 }
 
@@ -48,11 +50,11 @@ pub(super) struct History {
 }
 
 impl History {
-    pub(super) fn push(&mut self, at: u64, record: u64, place: Place, act: Act) {
+    pub(super) fn push(&mut self, at: u64, record: u64, (stream, place): (StreamId, Place), act: Act) {
         if let Act::Record { event, number } = act {
             self.recordings.insert((event, number), self.steps.len());
         }
-        self.steps.push(Step { at, record, place, act });
+        self.steps.push(Step { at, record, place, stream, act });
     }
 
     pub(super) fn clear(&mut self) {
@@ -61,11 +63,11 @@ impl History {
     }
 
     /// What comes near to ordering the pair.
-    pub(super) fn clues(&self, pair: &Pair, stream: impl Fn(usize) -> StreamId) -> Vec<Clue> {
+    pub(super) fn clues(&self, pair: &Pair) -> Vec<Clue> {
         let begin = self.steps.partition_point(|s| s.at <= pair.from_at);
         let end = self.steps.partition_point(|s| s.at < pair.to_at);
         let between = &self.steps[begin.min(end)..end];
-        let mut clues = covering(between, pair.from, &stream);
+        let mut clues = covering(between, pair.from);
         if let Some(to) = pair.to {
             clues.extend(self.short_wait(between, pair.from, to));
             clues.extend(self.late_wait(end, pair.from, to));
@@ -108,7 +110,7 @@ impl History {
 }
 
 /// The recordings in between that stand for the first operation: each would do, if it were waited for.
-fn covering(between: &[Step], from: Place, stream: &impl Fn(usize) -> StreamId) -> Vec<Clue> {
+fn covering(between: &[Step], from: Place) -> Vec<Clue> {
     let mut after = vec![from.lane];
     let (mut events, mut markers) = (HashMap::new(), HashMap::new());
     let mut found = Vec::new();
@@ -119,7 +121,7 @@ fn covering(between: &[Step], from: Place, stream: &impl Fn(usize) -> StreamId) 
             Act::Record { event, number } => {
                 events.insert(event, (number, covers));
                 if covers && found.len() < MOST {
-                    found.push(Clue::Recorded { record: step.record, event, number, stream: stream(lane) });
+                    found.push(Clue::Recorded { record: step.record, event, number, stream: step.stream });
                 }
             }
             Act::Lay { marker } => {

@@ -152,6 +152,8 @@ pub enum What {
 /// An operation, and where it stands in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
+    /// The record's place in the log, counted from 0, definitions left out.
+    pub at: u64,
     /// The record's number.
     pub record: u64,
     /// Its time.

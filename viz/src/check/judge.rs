@@ -38,10 +38,10 @@ impl Drafts {
         }
     }
 
-    fn resolve(&mut self, history: &History, order: &Order) {
+    fn resolve(&mut self, history: &History) {
         for draft in &mut self.list[self.resolved..] {
             if let (Some(missing), Some(pair)) = (&mut draft.finding.missing, &draft.pair) {
-                missing.clues = history.clues(pair, |lane| order.stream(lane));
+                missing.clues = history.clues(pair);
             }
         }
         self.resolved = self.list.len();
@@ -123,8 +123,8 @@ impl Checker {
     }
 
     fn resolve(&mut self) {
-        self.found.resolve(&self.history, &self.order);
-        self.open.resolve(&self.history, &self.order);
+        self.found.resolve(&self.history);
+        self.open.resolve(&self.history);
     }
 
     /// Another run begins, or nobody knows what: nothing of before counts.
@@ -194,7 +194,7 @@ impl Checker {
             place
         });
         let (stream, seq) = stands.map_or((None, None), |(stream, seq)| (Some(stream), Some(seq)));
-        let shown = Operation { record: stamped.number, time: stamped.time, what, stream, seq };
+        let shown = Operation { at: self.at, record: stamped.number, time: stamped.time, what, stream, seq };
         Op { at: self.at, place, shown }
     }
 
@@ -296,8 +296,10 @@ impl Checker {
     /// Records that order streams.
     fn order_record(&mut self, stamped: &Stamped<'_>) {
         match stamped.record {
-            Record::StreamCreated { stream } => self.order.create(stream),
-            Record::EventDestroyed { event } => self.order.destroy_event(event),
+            Record::StreamCreated { stream } => {
+                self.order.lane(stream);
+            }
+            Record::EventDestroyed { event } | Record::EventReset { event } => self.order.forget_event(event),
             Record::Recorded { event, stream, seq, number } => {
                 let place = self.act(stamped, (stream, seq), Act::Record { event, number });
                 self.order.record(event, place, number);
@@ -328,7 +330,7 @@ impl Checker {
 
     fn act(&mut self, stamped: &Stamped<'_>, (stream, seq): (StreamId, Seq), act: Act) -> Place {
         let place = Place { lane: self.order.lane(stream), seq: seq.0 };
-        self.history.push(self.at, stamped.number, place, act);
+        self.history.push(self.at, stamped.number, (stream, place), act);
         self.order.advance(place);
         place
     }

@@ -34,6 +34,13 @@ struct Lane {
     past: VecDeque<(u64, Vec<u64>)>,
 }
 
+impl Lane {
+    fn new(id: StreamId) -> Self {
+        let (clock, past) = (Vec::new(), VecDeque::new());
+        Self { id, kind: StreamKind::NonBlocking, device: None, head: 0, clock, past }
+    }
+}
+
 /// What an event or marker stands for.
 #[derive(Debug)]
 struct Stored {
@@ -47,6 +54,8 @@ struct Stored {
 pub(super) struct Order {
     lanes: Vec<Lane>,
     by_id: HashMap<StreamId, usize>,
+    /// The lane of each slot's latest stream.
+    by_slot: HashMap<u32, usize>,
     done: Vec<u64>,
     events: HashMap<EventId, Stored>,
     markers: HashMap<u32, Stored>,
@@ -59,17 +68,34 @@ impl Order {
         if let Some(lane) = self.by_id.get(&id) {
             return *lane;
         }
-        let lane = self.lanes.len();
-        self.lanes.push(Lane {
-            id,
-            kind: StreamKind::NonBlocking,
-            device: None,
-            head: 0,
-            clock: Vec::new(),
-            past: VecDeque::new(),
-        });
-        self.done.push(0);
+        let slot = id.raw() as u32;
+        let lane = match self.by_slot.get(&slot).copied() {
+            Some(lane) if self.lanes[lane].id < id => self.take_over(lane, id),
+            // One from before the log: whatever is said of it, it is not the slot's latest.
+            Some(_) => self.add_lane(id),
+            None => {
+                let lane = self.add_lane(id);
+                self.by_slot.insert(slot, lane);
+                lane
+            }
+        };
         self.by_id.insert(id, lane);
+        lane
+    }
+
+    /// A new stream in the slot of an older one. A slot is given away only when all work of the one before is complete,
+    /// and its positions go on; so they share a lane, and a program may create any number of streams.
+    fn take_over(&mut self, lane: usize, id: StreamId) -> usize {
+        self.complete(Place { lane, seq: self.lanes[lane].head });
+        let Lane { head, .. } = self.lanes[lane];
+        self.lanes[lane] = Lane { head, ..Lane::new(id) };
+        lane
+    }
+
+    fn add_lane(&mut self, id: StreamId) -> usize {
+        let lane = self.lanes.len();
+        self.lanes.push(Lane::new(id));
+        self.done.push(0);
         lane
     }
 
@@ -78,25 +104,13 @@ impl Order {
     }
 
     pub(super) fn streams(&self) -> usize {
-        self.lanes.len()
+        self.by_id.len()
     }
 
     pub(super) fn define(&mut self, id: StreamId, device: DeviceId, kind: StreamKind) {
         let lane = self.lane(id);
         (self.lanes[lane].device, self.lanes[lane].kind) = (Some(device), kind);
         self.legacy |= kind == StreamKind::Legacy;
-    }
-
-    /// A new stream. Its slot is given away only when all work of the one before is complete.
-    pub(super) fn create(&mut self, id: StreamId) {
-        let slot = |id: StreamId| id.raw() as u32;
-        let before: Vec<usize> = (0..self.lanes.len())
-            .filter(|lane| slot(self.lanes[*lane].id) == slot(id) && self.lanes[*lane].id != id)
-            .collect();
-        for lane in before {
-            self.complete(Place { lane, seq: self.lanes[lane].head });
-        }
-        self.lane(id);
     }
 
     /// The stream has come this far.
@@ -171,7 +185,8 @@ impl Order {
         self.events.insert(event, Stored { number, at, clock });
     }
 
-    pub(super) fn destroy_event(&mut self, event: EventId) {
+    /// It stands for nothing any more; waits keep what they took.
+    pub(super) fn forget_event(&mut self, event: EventId) {
         self.events.remove(&event);
     }
 
@@ -330,7 +345,8 @@ mod tests {
     fn a_slot_is_given_away_when_its_stream_is_complete() {
         let mut o = order(&[StreamKind::NonBlocking; 2]);
         o.advance(at(1, 9));
-        o.create(StreamId::from_raw((2 << 32) | 1));
+        let next = o.lane(StreamId::from_raw((2 << 32) | 1));
         assert!(o.reached(0, at(1, 9)));
+        assert_eq!((next, o.head(next), o.streams()), (1, 9, 3), "in the same lane, behind its positions");
     }
 }

@@ -41,6 +41,8 @@ fn verb_name(verb: Verb) -> &'static str {
         Verb::Attribute => "attribute of a pool",
         Verb::Trim => "trim of a pool",
         Verb::Label => "label",
+        Verb::ResetEvent => "reset of an event",
+        Verb::SetCapture => "capture of a stream",
     }
 }
 

@@ -280,6 +280,7 @@ impl Builder {
             syncs: Vec::new(),
             trims: Vec::new(),
             refusals: Vec::new(),
+            findings: Vec::new(),
             by_source: Default::default(),
         });
         self.making.push(Making::default());

@@ -42,8 +42,8 @@ macro_rules! kinds {
 kinds! {
     Begin "begin"
     PoolCreated "pool created" PoolDestroyed "pool destroyed"
-    StreamCreated "stream created" StreamDestroyed "stream destroyed"
-    EventCreated "event created" EventDestroyed "event destroyed"
+    StreamCreated "stream created" StreamDestroyed "stream destroyed" CaptureSet "capture"
+    EventCreated "event created" EventDestroyed "event destroyed" EventReset "event reset"
     AttributeSet "attribute" Malloc "malloc" Free "free" Use "use"
     Recorded "record" Waited "wait" Queried "query"
     MarkerLaid "marker" Asked "asked" WaitInserted "wait inserted"

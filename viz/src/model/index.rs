@@ -42,6 +42,10 @@ index!(
     StreamIx
 );
 index!(
+    /// A finding of the detector.
+    FindingIx
+);
+index!(
     /// A name of a label or mark. Zero is the empty name.
     NameIx
 );

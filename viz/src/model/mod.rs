@@ -3,6 +3,7 @@
 mod build;
 mod curve;
 mod events;
+mod findings;
 mod index;
 mod life;
 mod owned;
@@ -13,7 +14,8 @@ mod settle;
 pub use build::Builder;
 pub use curve::Curve;
 pub use events::{Axis, Events, Kind, Payload};
-pub use index::{EventIx, LifeIx, NameIx, PoolIx, StreamIx};
+pub use findings::{Findings, Flag};
+pub use index::{EventIx, FindingIx, LifeIx, NameIx, PoolIx, StreamIx};
 pub use life::{Birth, Death, Life, WaitedFor};
 pub use owners::Link;
 pub use pool::{Definition, Pool, Run, State};
@@ -86,6 +88,8 @@ pub struct Model {
     pub oddities: Vec<Oddity>,
     /// How many places there are that do not fit together.
     pub odd: u64,
+    /// What is wrong, once the log was checked.
+    pub findings: Findings,
     /// The version that wrote the log.
     pub version: Option<(u16, u16, u16)>,
     names: Vec<String>,

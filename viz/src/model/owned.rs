@@ -48,4 +48,6 @@ keep! {
     Refused { verb, pool, stream, size, reason }
     DriverFailed { error }
     Lost { records }
+    EventReset { event }
+    CaptureSet { stream, capture }
 }

@@ -73,6 +73,8 @@ pub struct Pool {
     pub trims: Vec<EventIx>,
     /// Refused calls, out of memory among them.
     pub refusals: Vec<EventIx>,
+    /// Where findings show, one for each, once the log was checked.
+    pub findings: Vec<EventIx>,
     /// Mallocs by what they relied on, in the order of `Source::ALL`.
     pub by_source: [Vec<EventIx>; 6],
 }

@@ -3,6 +3,7 @@
 use super::map::stream_name;
 use super::{Selection, source_words, ticks};
 use crate::model::{Birth, Death, EventIx, Kind, Life, LifeIx, Link, Model, Payload};
+use weir::policy::Capture;
 use weir::trace::{MapReason, Record, Refusal, UnmapReason, text};
 use weir::units::Bytes;
 
@@ -60,7 +61,7 @@ fn granules(count: u32) -> String {
 }
 
 /// An offset as the address axis has it.
-fn offset_words(offset: Bytes) -> String {
+pub(super) fn offset_words(offset: Bytes) -> String {
     match offset.0 {
         0 => "base".to_owned(),
         n => format!("+{}", ticks::bytes(n)),
@@ -115,7 +116,11 @@ fn order_words(record: &Record<'_>) -> Option<String> {
         Record::StreamSynchronized { stream, .. } | Record::StreamCreated { stream } => format!("stream {stream}"),
         Record::StreamDestroyed { stream } => format!("stream {stream}"),
         Record::EventSynchronized { event, .. } => format!("event {event}"),
-        Record::EventCreated { event } | Record::EventDestroyed { event } => format!("event {event}"),
+        Record::EventCreated { event } | Record::EventDestroyed { event } | Record::EventReset { event } => {
+            format!("event {event}")
+        }
+        Record::CaptureSet { stream, capture: Capture::Active } => format!("stream {stream} is captured"),
+        Record::CaptureSet { stream, capture: Capture::None } => format!("stream {stream} runs again"),
         Record::DeviceSynchronized { device } => format!("device {device}"),
         _ => return None,
     })
@@ -164,6 +169,7 @@ pub fn details(model: &Model, selection: Selection) -> Vec<Line> {
         Selection::Nothing => Vec::new(),
         Selection::Event(event) => event_details(model, event),
         Selection::Life(life) => life_details(model, life),
+        Selection::Finding(finding) => super::findings::details(model, finding),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where everything is in a picture, and what is under the pointer.
 
 use super::{MapScale, Parts, Pos, Rect, SMALLEST, Scale, Selection, View};
-use crate::model::{EventIx, LifeIx, Model};
+use crate::model::{EventIx, FindingIx, LifeIx, Model};
 
 /// Height of one row of the list.
 pub const ROW: f32 = 18.0;
@@ -19,6 +19,8 @@ const CAPTION: f32 = 26.0;
 const BOTTOM: f32 = 46.0;
 /// Height of one notice.
 pub(super) const NOTICE: f32 = 20.0;
+/// The part of the list's height that findings take at most.
+const MOST_FINDINGS: f32 = 0.25;
 /// From this width on, there is room for the list beside the panels.
 const BESIDE: f32 = 800.0;
 /// Notices that are shown; the last one says how many more there are.
@@ -35,14 +37,17 @@ pub struct Frame {
     pub strip: Rect,
     /// The address map and the axes.
     pub map: MapScale,
+    /// The list of findings, if there are any and a list is wanted.
+    pub findings: Option<Rect>,
     /// The list of records, if there is one.
     pub list: Option<Rect>,
     /// The details, if there are any.
     pub details: Option<Rect>,
     /// The notices.
     pub notices: Rect,
-    /// The first row of the list.
+    /// The first rows of the lists.
     top: usize,
+    top_finding: usize,
 }
 
 impl Frame {
@@ -73,8 +78,9 @@ impl Frame {
             addresses: view.addresses(model),
             area,
         };
-        let (list, details) = side_panels(whole, side, view.selection);
-        Self { whole, chart, strip, map, list, details, notices, top: view.top }
+        let Side { findings, list, details } = side_panels(whole, side, view.selection, model.findings.flags().len());
+        let View { top, top_finding, .. } = *view;
+        Self { whole, chart, strip, map, findings, list, details, notices, top, top_finding }
     }
 
     /// Whether the place is on one of the panels over the x axis.
@@ -92,10 +98,21 @@ impl Frame {
     /// The record whose row is at the place.
     #[must_use]
     pub fn row_at(&self, at: Pos, model: &Model) -> Option<EventIx> {
-        let list = self.list.filter(|l| l.contains(at))?;
-        let row = ((at.y - list.y) / ROW) as usize;
-        let event = self.top + row;
-        (row < self.rows() && event < model.events.len()).then(|| EventIx::next_of(event))
+        let event = self.top + row_in(self.list?, at)?;
+        (event < model.events.len()).then(|| EventIx::next_of(event))
+    }
+
+    /// How many rows the list of findings shows.
+    #[must_use]
+    pub fn finding_rows(&self) -> usize {
+        self.findings.map_or(0, |l| (l.h / ROW).round() as usize)
+    }
+
+    /// The finding whose row is at the place.
+    #[must_use]
+    pub fn finding_row_at(&self, at: Pos, model: &Model) -> Option<FindingIx> {
+        let finding = self.top_finding + row_in(self.findings?, at)?;
+        (finding < model.findings.flags().len()).then(|| FindingIx::next_of(finding))
     }
 
     /// The record whose effect holds at the place: the last one before it along x.
@@ -135,17 +152,35 @@ impl Frame {
     }
 }
 
-/// The list above, the details below; they get more room once something is selected.
-fn side_panels(whole: Rect, side: f32, selection: Selection) -> (Option<Rect>, Option<Rect>) {
+/// The row of a list that is at the place, if it is one that is shown whole.
+fn row_in(list: Rect, at: Pos) -> Option<usize> {
+    let row = ((at.y - list.y) / ROW) as usize;
+    (list.contains(at) && row < (list.h / ROW).round() as usize).then_some(row)
+}
+
+/// What stands at the right.
+#[derive(Default)]
+struct Side {
+    findings: Option<Rect>,
+    list: Option<Rect>,
+    details: Option<Rect>,
+}
+
+/// What was found on top, if anything; the records, and the details below, which get more room once something is
+/// selected.
+fn side_panels(whole: Rect, side: f32, selection: Selection, findings: usize) -> Side {
     if side == 0.0 {
-        return (None, None);
+        return Side::default();
     }
     let left = whole.w - side;
     let (top, bottom) = (PAD + 30.0, whole.h - PAD);
+    let most = ((bottom - top) * MOST_FINDINGS / ROW).max(1.0) as usize;
+    let found = Rect::between(left, top, whole.w - PAD, top + findings.min(most) as f32 * ROW);
+    let top = if findings == 0 { top } else { found.bottom() + CAPTION + 10.0 };
     let share = if selection == Selection::Nothing { 0.66 } else { 0.42 };
     // Whole rows, so that none is cut.
     let split = top + ((bottom - top) * share / ROW).floor() * ROW;
     let list = Rect::between(left, top, whole.w - PAD, split);
     let details = Rect::between(left, split + 40.0, whole.w - PAD, bottom);
-    (Some(list), Some(details))
+    Side { findings: (findings > 0).then_some(found), list: Some(list), details: Some(details) }
 }

@@ -14,10 +14,24 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
     let room = context.frame.notices.w;
     let title = fit(&context.view.title, 18.0, room);
     paint.heading(pos(PAD, PAD + 15.0), 18.0, palette.ink, title);
-    let facts = fit(&facts(context), 12.5, room);
-    paint.text(Anchor::Start, pos(PAD, PAD + 36.0), 12.5, palette.dim, facts);
+    let mut at = pos(PAD, PAD + 36.0);
+    if let Some(count) = findings(context) {
+        paint.text(Anchor::Start, at, 12.5, palette.alarm, count.clone());
+        at.x += width(&count, 12.5) + 16.0;
+    }
+    let facts = fit(&facts(context), 12.5, PAD + room - at.x);
+    paint.text(Anchor::Start, at, 12.5, palette.dim, facts);
     legend(context, paint, pos(PAD, PAD + 58.0));
     notices(context, paint);
+}
+
+/// How much is wrong in the whole log; nothing where nothing is.
+fn findings(context: &Context<'_>) -> Option<String> {
+    match context.model.findings.total() {
+        0 => None,
+        1 => Some("1 finding".to_owned()),
+        n => Some(format!("{} findings", ticks::count(n))),
+    }
 }
 
 /// The figures in one line.

@@ -1,29 +1,35 @@
 //! What the pointer tells: painted over the scene, so that moving it rebuilds nothing.
 
 use super::{
-    Anchor, Frame, Paint, Palette, Pos, Rect, Shape, Stroke, View, map::stream_name, pos, source_words, ticks,
+    Anchor, Frame, Paint, Palette, Pos, Rect, Shape, Stroke, View, map::stream_name, message::wrap, pos, source_words,
+    ticks,
 };
 use crate::font::width;
-use crate::model::{EventIx, LifeIx, Model};
+use crate::model::{EventIx, Flag, LifeIx, Model};
 
 /// Size of the texts.
 const TEXT: f32 = 12.0;
+/// Findings are told in lines of this width.
+const WIDEST: f32 = 420.0;
 
 /// A line at the pointer, and a box with what is under it.
 #[must_use]
 pub fn hover(model: &Model, view: &View, frame: &Frame, at: Pos) -> Vec<Shape> {
     let palette = view.theme.palette();
     let mut paint = Paint::default();
+    if let Some(flag) = frame.finding_row_at(at, model).and_then(|row| model.findings.flag(row)) {
+        boxed(&mut paint, palette, frame, at, &finding_lines(flag));
+        return paint.shapes;
+    }
     if !frame.is_plot(at) || model.events.is_empty() {
         return paint.shapes;
     }
     let line = vec![pos(at.x, frame.chart.y), pos(at.x, frame.map.area.bottom())];
     paint.line(line, Stroke::solid(palette.dim.fade(150), 1.0));
     let life = frame.map.area.contains(at).then(|| frame.life_at(model, view, at)).flatten();
-    let mut lines = match life {
-        Some(life) => life_lines(model, life),
-        None => Vec::new(),
-    };
+    let flag = frame.finding_at(model, view, at).and_then(|finding| model.findings.flag(finding));
+    let mut lines = flag.map_or(Vec::new(), finding_lines);
+    lines.extend(life.map(|life| life_lines(model, life)).into_iter().flatten());
     if let Some(life) = life
         && let Some(rect) = frame.life_rect(model, view, life).clip(&frame.map.area)
     {
@@ -47,6 +53,10 @@ pub fn hover(model: &Model, view: &View, frame: &Frame, at: Pos) -> Vec<Shape> {
     }
     boxed(&mut paint, palette, frame, at, &lines);
     paint.shapes
+}
+
+fn finding_lines(flag: &Flag) -> Vec<String> {
+    super::findings::pointed(&flag.finding).iter().flat_map(|line| wrap(line, TEXT, WIDEST)).collect()
 }
 
 fn life_lines(model: &Model, life: LifeIx) -> Vec<String> {

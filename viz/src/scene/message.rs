@@ -26,7 +26,7 @@ pub fn message(size: Size, theme: Theme, heading: &str, lines: &[String]) -> Sce
 }
 
 /// Lines of whole words, as long as they fit; a longer word stands alone.
-fn wrap(text: &str, size: f32, room: f32) -> Vec<String> {
+pub(super) fn wrap(text: &str, size: f32, room: f32) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {

@@ -4,6 +4,8 @@ mod chart;
 mod color;
 mod describe;
 mod edge;
+mod findings;
+mod flags;
 mod frame;
 mod gaps;
 mod header;
@@ -76,10 +78,13 @@ pub fn build(model: &Model, view: &View) -> (Scene, Frame) {
     let mut paint = Paint::default();
     header::draw(&context, &mut paint);
     chart::draw(&context, &mut paint);
+    flags::on_chart(&context, &mut paint);
     strip::draw(&context, &mut paint);
     map::draw(&context, &mut paint);
     gaps::draw(&context, &mut paint);
     header::marks(&context, &mut paint);
+    flags::on_map(&context, &mut paint);
+    flags::selected(&context, &mut paint);
     cursor(&context, &mut paint);
     for area in [frame.chart, frame.strip, frame.map.area] {
         if area.h > 0.0 {
@@ -87,6 +92,7 @@ pub fn build(model: &Model, view: &View) -> (Scene, Frame) {
         }
     }
     header::x_axis(&context, &mut paint);
+    findings::draw(&context, &mut paint);
     side::draw(&context, &mut paint);
     let scene = Scene {
         size: Size { w: frame.whole.w, h: frame.whole.h },

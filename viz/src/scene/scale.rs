@@ -148,7 +148,9 @@ impl Addresses {
         let after = self.stretches.partition_point(|s| s.at <= place);
         let stretch = self.stretches.get(after.checked_sub(1)?)?;
         let inside = place - stretch.at;
-        (inside < (stretch.end - stretch.start) as f64).then_some(stretch.start + inside as u64)
+        // Only inside of it, and there not rounded out of it: a log may say that memory ends where addresses do.
+        let is_inside = inside < (stretch.end - stretch.start) as f64;
+        is_inside.then(|| stretch.start.saturating_add(inside as u64).min(stretch.end - 1))
     }
 }
 
@@ -204,5 +206,13 @@ mod tests {
         }
         assert_eq!(addresses.address(2050.0), None, "inside the gap");
         assert_eq!(addresses.place(500_000), 2000.0, "nothing is there: the end of the stretch before");
+    }
+
+    #[test]
+    fn places_beyond_the_last_address_are_nowhere() {
+        let addresses = Addresses::from_spans(vec![(0, 1000), (u64::MAX - 2000, u64::MAX)]);
+        assert_eq!(addresses.address(addresses.place(u64::MAX - 1)), Some(u64::MAX - 1));
+        assert_eq!(addresses.address(addresses.length()), None);
+        assert_eq!(addresses.address(1e9), None);
     }
 }

@@ -1,6 +1,7 @@
 //! The list of records and the details at the right.
 
-use super::frame::{PAD, ROW};
+use super::frame::ROW;
+use super::message::wrap;
 use super::{Anchor, Color, Context, Paint, Rect, Selection, Stroke, describe, pos, ticks};
 use crate::font::{fit, width};
 use crate::model::{EventIx, Kind};
@@ -15,12 +16,13 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
     };
     let palette = context.palette;
     let count = ticks::count(context.model.events.len() as u64);
-    paint.heading(pos(list.x, PAD + 15.0), 13.0, palette.ink, "Records");
-    paint.text(Anchor::End, pos(list.right(), PAD + 15.0), TEXT, palette.dim, count);
+    let caption = list.y - 15.0;
+    paint.heading(pos(list.x, caption), 13.0, palette.ink, "Records");
+    paint.text(Anchor::End, pos(list.right(), caption), TEXT, palette.dim, count);
     paint.rect(list, palette.panel);
     rows(context, paint, list);
     paint.outline(list, Stroke::solid(palette.edge, 1.0));
-    thumb(context, paint, list);
+    thumb(context, paint, list, (context.view.top, context.frame.rows(), context.model.events.len()));
     paint.heading(pos(list.x, details.y - 9.0), 13.0, palette.ink, "Details");
     lines(context, paint, details);
 }
@@ -63,6 +65,10 @@ fn chosen(context: &Context<'_>) -> [Option<EventIx>; 2] {
             let life = context.model.life(life);
             [life.born(), life.died()]
         }
+        Selection::Finding(finding) => match context.model.findings.flag(finding) {
+            Some(flag) => [Some(flag.second), flag.first],
+            None => [None, None],
+        },
     }
 }
 
@@ -87,35 +93,41 @@ fn ink(context: &Context<'_>, kind: Kind) -> Color {
     }
 }
 
-/// Where in the log the list is.
-fn thumb(context: &Context<'_>, paint: &mut Paint, list: Rect) {
-    let (rows, all) = (context.frame.rows() as f32, context.model.events.len() as f32);
+/// Where in all of it a list is: its first row, the rows that it shows, and all there are.
+pub(super) fn thumb(context: &Context<'_>, paint: &mut Paint, list: Rect, (first, rows, all): (usize, usize, usize)) {
     if all <= rows {
         return;
     }
+    let (first, rows, all) = (first as f32, rows as f32, all as f32);
     let length = (list.h * rows / all).max(16.0);
-    let top = list.y + (list.h - length) * (context.view.top as f32 / (all - rows)).min(1.0);
+    let top = list.y + (list.h - length) * (first / (all - rows)).min(1.0);
     let thumb = Rect::between(list.right() - 5.0, top, list.right() - 1.0, top + length);
     paint.rect(thumb, context.palette.dim.fade(120));
 }
 
+/// Each value in as many lines as it needs.
 fn lines(context: &Context<'_>, paint: &mut Paint, area: Rect) {
     let palette = context.palette;
-    let lines = describe::details(context.model, context.view.selection);
-    if lines.is_empty() {
+    let described = describe::details(context.model, context.view.selection);
+    if described.is_empty() {
         let hint = "Click an allocation or a record.";
         paint.text(Anchor::Start, pos(area.x, area.y + 12.0), TEXT, palette.dim, hint);
         return;
     }
+    let value_at = area.x + 74.0;
+    let wrapped = |line: &describe::Line| wrap(&line.value, TEXT, area.right() - value_at);
+    let lines: Vec<(&str, String)> = described
+        .iter()
+        .flat_map(|line| [line.key].into_iter().chain(std::iter::repeat("")).zip(wrapped(line)))
+        .collect();
     let step = 16.5;
     let room = (area.h / step) as usize;
-    for (i, line) in lines.iter().enumerate().take(room) {
+    for (i, (key, value)) in lines.iter().enumerate().take(room) {
         let base = area.y + i as f32 * step + 12.0;
-        paint.text(Anchor::Start, pos(area.x, base), TEXT, palette.dim, line.key);
-        let value_at = area.x + 74.0;
+        paint.text(Anchor::Start, pos(area.x, base), TEXT, palette.dim, *key);
         let value = match i + 1 == room && lines.len() > room {
             true => "…".to_owned(),
-            false => fit(&line.value, TEXT, area.right() - value_at),
+            false => fit(value, TEXT, area.right() - value_at),
         };
         paint.text(Anchor::Start, pos(value_at, base), TEXT, palette.ink, value);
     }

@@ -1,4 +1,4 @@
-//! A row for each kind of thing that happened: what the mallocs relied on, synchronisations, trims, refusals.
+//! A row for each kind of thing that happened: what the mallocs relied on, synchronisations, trims, refusals, findings.
 //! It is the key to the edges in the address map, too.
 
 use super::frame::STRIP_ROW;
@@ -25,6 +25,8 @@ fn rows_of<'m>(pool: &'m Pool, palette: &super::Palette) -> Vec<Row<'m>> {
         ("synchronise", &pool.syncs, palette.dim),
         ("trim", &pool.trims, palette.threshold),
         ("refused", &pool.refusals, palette.alarm),
+        // The last row: that is where its marks are looked for.
+        ("finding", &pool.findings, palette.alarm),
     ];
     let signs = signs.into_iter().filter(|s| !s.1.is_empty()).map(|(name, events, color)| Row {
         name,

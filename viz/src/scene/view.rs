@@ -1,7 +1,7 @@
 //! What is being looked at: the range, the selection, the size. Inputs change it; the picture follows from it.
 
 use super::{Addresses, Frame, Pos, Theme};
-use crate::model::{Axis, EventIx, LifeIx, Model, PoolIx};
+use crate::model::{Axis, EventIx, FindingIx, LifeIx, Model, PoolIx};
 
 /// What is selected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub enum Selection {
     Life(LifeIx),
     /// A record that is not an allocation's malloc or free.
     Event(EventIx),
+    /// Something that is wrong.
+    Finding(FindingIx),
 }
 
 /// Which parts the picture has.
@@ -96,8 +98,10 @@ pub struct View {
     pub pool: PoolIx,
     /// What is selected.
     pub selection: Selection,
-    /// The first row of the list.
+    /// The first row of the list of records.
     pub top: usize,
+    /// The first row of the list of findings.
+    pub top_finding: usize,
 }
 
 /// Which axis a zoom is about.
@@ -148,10 +152,14 @@ pub enum Input {
     FitSelection,
     /// Selects nothing.
     Clear,
-    /// Scrolls the list by rows.
+    /// Scrolls the list of records by rows.
     Scroll(f64),
+    /// Scrolls the list of findings by rows.
+    ScrollFindings(f64),
     /// Selects the next (1) or previous (-1) record.
     Step(i64),
+    /// Goes to the next (1) or previous (-1) finding.
+    StepFinding(i64),
     /// Records or time along x.
     SwitchAxis,
     /// The next pool.
@@ -176,6 +184,7 @@ impl View {
             pool: model.busiest_pool().unwrap_or(PoolIx(0)),
             selection: Selection::default(),
             top: 0,
+            top_finding: 0,
         };
         view.fit(model);
         view
@@ -211,10 +220,15 @@ impl View {
             }
             Input::Click(at) => self.click(model, frame, at),
             Input::Fit => self.fit(model),
-            Input::FitSelection => self.fit_selection(model, frame),
+            Input::FitSelection => self.fit_selection(model),
             Input::Clear => self.selection = Selection::Nothing,
-            Input::Scroll(rows) => self.scroll(model, frame, rows),
+            Input::Scroll(rows) => self.top = scrolled(self.top, rows, model.events.len(), frame.rows()),
+            Input::ScrollFindings(rows) => {
+                let findings = model.findings.flags().len();
+                self.top_finding = scrolled(self.top_finding, rows, findings, frame.finding_rows());
+            }
             Input::Step(by) => self.step(model, frame, by),
+            Input::StepFinding(by) => self.step_finding(model, frame, by),
             Input::SwitchAxis => self.switch_axis(model),
             Input::NextPool => {
                 let pools = model.pools.len().max(1);
@@ -265,6 +279,15 @@ impl View {
             self.select_event(model, event);
             return;
         }
+        if let Some(finding) = frame.finding_row_at(at, model) {
+            self.go_to_finding(model, frame, finding);
+            return;
+        }
+        if let Some(finding) = frame.finding_at(model, self, at) {
+            self.select_finding(model, finding);
+            self.show_in_list(model, frame);
+            return;
+        }
         if frame.map.area.contains(at) {
             self.selection = frame.life_at(model, self, at).map_or(Selection::Nothing, Selection::Life);
             self.show_in_list(model, frame);
@@ -301,23 +324,20 @@ impl View {
             Selection::Nothing => None,
             Selection::Event(event) => Some(event),
             Selection::Life(life) => model.life(life).born().or_else(|| model.life(life).died()),
+            Selection::Finding(finding) => model.findings.flag(finding).map(|flag| flag.second),
         }
     }
 
-    /// Scrolls the list so that the selection is in its middle, unless it is visible.
+    /// Scrolls the lists so that the selection is in their middle, unless it is visible.
     pub fn show_in_list(&mut self, model: &Model, frame: &Frame) {
         let Some(event) = self.selected_event(model) else {
             return;
         };
-        let (row, rows) = (event.at(), frame.rows());
-        if row < self.top || row >= self.top + rows {
-            self.top = row.saturating_sub(rows / 2).min(model.events.len().saturating_sub(rows));
+        self.top = shown(self.top, event.at(), model.events.len(), frame.rows());
+        if let Selection::Finding(finding) = self.selection {
+            let findings = model.findings.flags().len();
+            self.top_finding = shown(self.top_finding, finding.at(), findings, frame.finding_rows());
         }
-    }
-
-    fn scroll(&mut self, model: &Model, frame: &Frame, rows: f64) {
-        let last = model.events.len().saturating_sub(frame.rows());
-        self.top = (self.top as f64 + rows).clamp(0.0, last as f64) as usize;
     }
 
     fn step(&mut self, model: &Model, frame: &Frame, by: i64) {
@@ -355,23 +375,46 @@ impl View {
         self.x = Range { from, to }.within(events.extent(other) as f64);
     }
 
-    fn fit_selection(&mut self, model: &Model, frame: &Frame) {
+    pub(super) fn fit_selection(&mut self, model: &Model) {
         let events = &model.events;
-        let place = |e: EventIx| events.position(self.axis, e) as f64;
-        let whole = events.extent(self.axis) as f64;
+        let axis = self.axis;
+        let place = |e: EventIx| events.position(axis, e) as f64;
+        let whole = events.extent(axis) as f64;
         let (from, to) = match self.selection {
             Selection::Nothing => return self.fit(model),
             Selection::Event(event) => (place(event), place(event) + 1.0),
             Selection::Life(life) => {
                 let life = model.life(life);
-                let ends = &frame.map.addresses;
-                let (low, high) = (ends.place(life.offset.0), ends.place(life.end()));
-                let room = (high - low) * 2.0 + 4096.0;
-                self.y = Range { from: low - room, to: high + room }.within(ends.length());
+                self.fit_addresses(model, life.offset.0, life.end());
                 (life.born().map_or(0.0, place), life.died().map_or(whole, place))
+            }
+            Selection::Finding(finding) => {
+                let Some(flag) = model.findings.flag(finding) else { return };
+                if let Some((low, high)) = flag.addresses().filter(|_| flag.pool == Some(self.pool)) {
+                    self.fit_addresses(model, low, high);
+                }
+                let first = flag.first.unwrap_or(flag.second);
+                (place(first.min(flag.second)), place(first.max(flag.second)))
             }
         };
         let room = (to - from) * 0.75 + 4.0;
         self.x = Range { from: from - room, to: to + room }.within(whole);
     }
+
+    fn fit_addresses(&mut self, model: &Model, low: u64, high: u64) {
+        let ends = self.addresses(model);
+        let (low, high) = (ends.place(low), ends.place(high));
+        let room = (high - low) * 2.0 + 4096.0;
+        self.y = Range { from: low - room, to: high + room }.within(ends.length());
+    }
+}
+
+/// The first row of a list that was scrolled.
+fn scrolled(top: usize, rows: f64, all: usize, shown: usize) -> usize {
+    (top as f64 + rows).clamp(0.0, all.saturating_sub(shown) as f64) as usize
+}
+
+/// The first row of a list so that this one is in its middle, unless it is visible.
+fn shown(top: usize, row: usize, all: usize, shown: usize) -> usize {
+    if (top..top + shown).contains(&row) { top } else { row.saturating_sub(shown / 2).min(all.saturating_sub(shown)) }
 }

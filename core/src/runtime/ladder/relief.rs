@@ -2,7 +2,7 @@
 
 use super::{Doing, Malloc};
 use crate::driver::DriverErrorKind;
-use crate::error::MallocError;
+use crate::error::{Arena, MallocError};
 use crate::release;
 use crate::reuse::Ask;
 use crate::runtime::grow::Failure;
@@ -39,7 +39,12 @@ impl Malloc {
 
     /// What may bring memory back: the own pool's quarantine, once; then, where the device is full, the other pools.
     fn next_release(&mut self, state: &mut State<'_>) -> Option<Relief> {
-        let full = matches!(self.failure, Some(Failure::Driver(e)) if e.kind == DriverErrorKind::Exhausted);
+        // An arena of as many granules as the device has is full before the driver says that the device is.
+        let full = match self.failure {
+            Some(Failure::Driver(error)) => error.kind == DriverErrorKind::Exhausted,
+            Some(Failure::Arena(full)) => full.arena == Arena::Granules,
+            _ => false,
+        };
         let refused = !full && matches!(self.failure, Some(Failure::Driver(_)));
         if !refused && !self.retried && state.is_quarantined(self.ask.pool) {
             self.retried = true;
@@ -53,9 +58,7 @@ impl Malloc {
             return Some(Relief::Ask(action));
         }
         let mine = *state.facts.pool(self.ask.pool);
-        for slot in 0..state.facts.pools.len() {
-            state.facts.sweep(slot);
-        }
+        state.facts.sweep_all();
         let others = state.facts.pools.iter().skip(self.other);
         let found = others.map(|(slot, pool)| (slot, pool.device)).find(|&(slot, device)| {
             slot != self.ask.pool && device == mine.device && release::available(&state.facts, slot, None) > 0

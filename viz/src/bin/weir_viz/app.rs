@@ -1,5 +1,6 @@
 //! The window: paints the scene of its view, and hands what the user does to the view.
 
+use crate::check::Check;
 use crate::input;
 use crate::paint::{self, Piece};
 use eframe::egui::{self, Sense, Ui, Vec2};
@@ -29,6 +30,8 @@ pub(crate) struct LogApp {
     opened: Opened,
     view: View,
     drawn: Option<Drawn>,
+    check: Check,
+    picture: Picture,
 }
 
 /// A picture, kept until the view changes.
@@ -41,16 +44,31 @@ struct Drawn {
 }
 
 impl App {
-    /// A window on a log.
-    pub(crate) fn new(opened: Opened, picture: &Picture) -> Result<Self, PictureError> {
+    /// A window on a log and its bytes, which are not checked yet.
+    pub(crate) fn new(opened: Opened, bytes: Vec<u8>, picture: &Picture) -> Result<Self, PictureError> {
         let view = cli::view(&opened, picture)?;
-        let drawn = None;
-        Ok(Self::Log(Box::new(LogApp { opened, view, drawn })))
+        let (check, picture) = (Check::Due(bytes), picture.clone());
+        Ok(Self::Log(Box::new(LogApp { opened, view, drawn: None, check, picture })))
+    }
+
+    /// Begins to check the log, beside the window: the first picture does not wait for it.
+    pub(crate) fn start_check(&mut self, context: &egui::Context) {
+        if let Self::Log(app) = self {
+            app.check.start(&app.opened.name, context);
+        }
     }
 
     /// A window that says why there is nothing to see.
     pub(crate) fn failed(error: SourceError, picture: &Picture) -> Self {
         Self::Failed { error, theme: picture.theme }
+    }
+
+    /// Waits until the check is over.
+    #[cfg(test)]
+    pub(crate) fn wait_for_check(&mut self) {
+        if let Self::Log(app) = self {
+            app.check.wait();
+        }
     }
 
     /// One frame.
@@ -112,7 +130,20 @@ impl LogApp {
         &self.opened.model
     }
 
+    /// Takes over what the check found, once that is there.
+    fn take_findings(&mut self) {
+        let Some(report) = self.check.take() else {
+            return;
+        };
+        self.opened.model.take_findings(report);
+        self.drawn = None;
+        if let Err(error) = cli::go_to_finding(&mut self.view, &self.opened, &self.picture) {
+            self.view.notices.push(error.to_string());
+        }
+    }
+
     fn show(&mut self, ui: &mut Ui) {
+        self.take_findings();
         style(ui, self.view.theme);
         let fill = paint::color(self.view.theme.palette().ground);
         let bar = egui::Frame::new().fill(fill).inner_margin(egui::Margin::symmetric(20, 4));
@@ -138,10 +169,14 @@ impl LogApp {
             }
             button(ui, "Light or dark (L)", Input::SwitchTheme);
             button(ui, "Show all (0)", Input::Fit);
+            if !self.opened.model.findings.flags().is_empty() {
+                button(ui, "Next finding (N)", Input::StepFinding(1));
+            }
             if self.view.selection != Selection::Nothing {
                 button(ui, "Show selection (F)", Input::FitSelection);
                 button(ui, "Clear (Esc)", Input::Clear);
             }
+            ui.weak(self.check.words(self.opened.model.findings.total()));
             ui.weak("wheel: zoom · Alt+wheel: zoom addresses · drag: move · click: details · double click: show all");
         });
         if let Some(input) = input {

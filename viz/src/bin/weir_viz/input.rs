@@ -71,6 +71,12 @@ fn wheel(input: &InputState, frame: &Frame, at: Pos, out: &mut Vec<Input>) {
         }
         return;
     }
+    if frame.findings.is_some_and(|l| l.contains(at)) {
+        if scroll.y != 0.0 {
+            out.push(Input::ScrollFindings(f64::from(-scroll.y / ROW)));
+        }
+        return;
+    }
     let along = if input.modifiers.alt { Along::Y } else { Along::X };
     let mut zoom = |factor: f64| out.push(Input::Zoom { at, factor, along });
     if pinch != 1.0 {
@@ -111,6 +117,7 @@ fn key_input(key: Key, modifiers: Modifiers, frame: &Frame) -> Option<Input> {
         Key::ArrowDown => Input::Step(1),
         Key::PageUp => Input::Step(-page),
         Key::PageDown => Input::Step(page),
+        Key::N => Input::StepFinding(if modifiers.shift { -1 } else { 1 }),
         Key::T => Input::SwitchAxis,
         Key::P => Input::NextPool,
         Key::L => Input::SwitchTheme,

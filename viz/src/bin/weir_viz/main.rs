@@ -1,6 +1,7 @@
 //! `weir-viz FILE`: opens a window on an event log. With `--screenshot OUT` it writes the picture instead.
 
 mod app;
+mod check;
 mod input;
 mod paint;
 #[cfg(test)]
@@ -48,18 +49,18 @@ fn screenshot(file: &Path, out: &Path, picture: &Picture) -> ExitCode {
 }
 
 fn window(file: &Path, picture: &Picture) -> ExitCode {
-    let opened = source::open(file);
+    let opened = source::load(file).and_then(|bytes| Ok((source::read_file(file, &bytes)?, bytes)));
     let readable = opened.is_ok();
     match &opened {
-        Ok(opened) => opened.summary().iter().for_each(|d| eprintln!("weir-viz: {}: {d}", opened.name)),
+        Ok((opened, _)) => opened.summary().iter().for_each(|d| eprintln!("weir-viz: {}: {d}", opened.name)),
         Err(error) => eprintln!("weir-viz: {error}"),
     }
     if !has_display() {
         return if readable { no_display(file) } else { ExitCode::from(UNREADABLE) };
     }
-    let app = match opened {
+    let mut app = match opened {
         Err(error) => App::failed(error, picture),
-        Ok(opened) => match App::new(opened, picture) {
+        Ok((opened, bytes)) => match App::new(opened, bytes, picture) {
             Ok(app) => app,
             Err(error) => return fail(UNREADABLE, &error),
         },
@@ -71,7 +72,11 @@ fn window(file: &Path, picture: &Picture) -> ExitCode {
             .with_min_inner_size([SMALLEST.w, SMALLEST.h + app::BAR]),
         ..eframe::NativeOptions::default()
     };
-    match eframe::run_native("weir-viz", options, Box::new(|_| Ok(Box::new(app)))) {
+    let start = |made: &eframe::CreationContext<'_>| {
+        app.start_check(&made.egui_ctx);
+        Ok(Box::new(app) as Box<dyn eframe::App>)
+    };
+    match eframe::run_native("weir-viz", options, Box::new(start)) {
         Ok(()) if readable => ExitCode::SUCCESS,
         Ok(()) => ExitCode::from(UNREADABLE),
         Err(_) if readable => no_display(file),

@@ -5,13 +5,13 @@ use crate::paint;
 use eframe::egui::{self, Context, Event, Key, Modifiers, MouseWheelUnit, PointerButton, Pos2, RawInput, pos2, vec2};
 use weir::id::{AllocId, DeviceId, LabelId, PoolId, StreamId};
 use weir::policy::PoolConfig;
-use weir::trace::{MapReason, Points, Record, Source, Stamped};
+use weir::trace::{MapReason, Points, Record, Source, Stamped, text};
 use weir::units::{Bytes, DevicePtr, MIB, Nanos, Seq};
 use weir_viz::cli::Picture;
 use weir_viz::font;
-use weir_viz::model::{Axis, LifeIx, Model};
+use weir_viz::model::{Axis, EventIx, FindingIx, LifeIx, Model};
 use weir_viz::scene::{self, Frame, Selection, View};
-use weir_viz::source::{Opened, SourceError};
+use weir_viz::source::{self, Opened, SourceError};
 
 const SIZE: egui::Vec2 = vec2(1400.0, 900.0);
 
@@ -76,7 +76,31 @@ impl Window {
     }
 
     fn open() -> Self {
-        Self::new(App::new(log(), &Picture::default()).unwrap())
+        Self::new(App::new(log(), Vec::new(), &Picture::default()).unwrap())
+    }
+
+    /// On a log in which three allocations are used after their free, once it was checked.
+    fn checked(picture: &Picture) -> Self {
+        let opened = log();
+        let mut lines = format!("{}\n", text::HEADER);
+        for event in (0..opened.model.events.len() as u32).map(EventIx) {
+            text::write(&opened.model.record(event), &mut lines).unwrap();
+            lines.push('\n');
+        }
+        for id in 1..4 {
+            let (number, seq) = (opened.model.events.len() + id - 1, 300 + id);
+            lines.push_str(&format!(
+                "number={number} time=200000 record=use pool=0 stream=0 seq={seq} id={id} until=now\n"
+            ));
+        }
+        let opened = source::read("used.log", lines.as_bytes()).unwrap();
+        let mut window = Self::new(App::new(opened, lines.into_bytes(), picture).unwrap());
+        assert!(window.frame(Vec::new()).iter().any(|text| text == "checking ..."));
+        let context = window.context.clone();
+        window.app.start_check(&context);
+        window.app.wait_for_check();
+        window.frame(Vec::new());
+        window
     }
 
     /// One frame with these events; answers the texts that it shows.
@@ -237,6 +261,30 @@ fn hovering_tells_what_is_there() {
     let at = middle_of(&window, 20);
     let texts = window.frame(vec![Event::PointerMoved(at)]);
     assert!(texts.iter().any(|t| t.starts_with("#21  2 MiB")), "{texts:?}");
+}
+
+#[test]
+fn what_the_check_finds_comes_into_the_window_and_keys_lead_there() {
+    let mut window = Window::checked(&Picture::default());
+    let texts = window.frame(Vec::new());
+    let found = window.model().findings.flags().len();
+    assert!(found > 0 && texts.contains(&format!("checked: {found} found")), "{texts:?}");
+    assert!(texts.contains(&format!("{found} findings")), "the picture was drawn anew: {texts:?}");
+    window.key(Key::N);
+    assert_eq!(window.view().selection, Selection::Finding(FindingIx(0)));
+    window.key(Key::N);
+    assert_eq!(window.view().selection, Selection::Finding(FindingIx(1)));
+    let list = window.layout().findings.unwrap();
+    window.click(pos2(list.x + 30.0, list.y + 0.5 * scene::ROW));
+    assert_eq!(window.view().selection, Selection::Finding(FindingIx(0)));
+}
+
+#[test]
+fn the_window_goes_to_the_finding_that_is_asked_for() {
+    let window = Window::checked(&Picture { finding: Some(2), ..Picture::default() });
+    assert_eq!(window.view().selection, Selection::Finding(FindingIx(1)));
+    let window = Window::checked(&Picture { finding: Some(99), ..Picture::default() });
+    assert!(window.view().notices.iter().any(|n| n.starts_with("there is no finding 99")));
 }
 
 #[test]
