@@ -8,6 +8,10 @@ pub const STREAMS: usize = 3;
 pub const EVENTS: usize = 2;
 /// Blocks that are live at one time.
 pub const BLOCKS: usize = 2;
+/// Streams that a program can create in place of others.
+pub const RENEWALS: usize = 2;
+/// Driver calls that can fail in a program.
+pub const FAULTS: u32 = 2;
 /// The longest program.
 pub const LONGEST: usize = 12;
 
@@ -66,16 +70,27 @@ pub enum Op {
     },
     /// Synchronises the device.
     SyncDevice,
+    /// Destroys a stream.
+    DestroyStream {
+        /// The stream.
+        stream: u8,
+    },
+    /// Creates a stream in the place of one that was destroyed.
+    CreateStream {
+        /// The stream.
+        stream: u8,
+    },
 }
 
-/// An operation, and what the driver answers to the queries that the pool makes in it: the `n`-th is complete if bit `n`
-/// is set.
+/// An operation, and what the driver does in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The operation.
     pub op: Op,
-    /// The answers.
+    /// What it answers to the pool's queries: the `n`-th is complete if bit `n` is set.
     pub answers: u8,
+    /// Which calls fail: the `n`-th if bit `n` is set.
+    pub faults: u32,
 }
 
 /// Steps in a row.
@@ -87,7 +102,7 @@ pub struct Program {
 
 impl Program {
     /// No steps.
-    pub const EMPTY: Self = Self { steps: [Step { op: Op::SyncDevice, answers: 0 }; LONGEST], length: 0 };
+    pub const EMPTY: Self = Self { steps: [Step { op: Op::SyncDevice, answers: 0, faults: 0 }; LONGEST], length: 0 };
 
     /// Its steps.
     #[must_use]
@@ -116,6 +131,8 @@ impl fmt::Display for Op {
             Self::SyncStream { stream } => write!(f, "synchronise s{stream}"),
             Self::SyncEvent { event } => write!(f, "synchronise e{event}"),
             Self::SyncDevice => f.write_str("synchronise the device"),
+            Self::DestroyStream { stream } => write!(f, "destroy s{stream}"),
+            Self::CreateStream { stream } => write!(f, "create s{stream}"),
         }
     }
 }
@@ -123,10 +140,13 @@ impl fmt::Display for Op {
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (n, step) in self.steps().iter().enumerate() {
-            let Step { op, answers } = step;
+            let Step { op, answers, faults } = step;
             write!(f, "{}{op}", if n == 0 { "" } else { "; " })?;
             if *answers != 0 {
                 write!(f, " (the pool's queries: complete where {answers:b} has a 1, from the right)")?;
+            }
+            if *faults != 0 {
+                write!(f, " (the driver's calls: failing where {faults:b} has a 1, from the right)")?;
             }
         }
         Ok(())

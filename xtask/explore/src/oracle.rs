@@ -1,6 +1,6 @@
 //! The judge: for each operation the set of all that happen before it, kept as such. It knows nothing of clocks.
 
-use crate::op::{EVENTS, STREAMS};
+use crate::op::{EVENTS, RENEWALS, STREAMS};
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
@@ -12,16 +12,39 @@ pub const SLOTS: usize = EVENTS + MARKERS;
 /// Markers of the pool's own.
 pub const MARKERS: usize = 12;
 
+/// Streams that a program can have, one after the other in a place.
+const TENANTS: usize = STREAMS + RENEWALS;
+
+/// A stream by the order of creation: never given out again.
+pub type Tenant = u8;
+
 /// A granule of physical memory, by its handle.
 pub type Granule = u64;
 
+/// Where a granule is, and what was done with it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Mapping {
+    at: Option<u64>,
+    /// All operations on it since it exists.
+    history: Set,
+    /// It was handed out since it was mapped where it is.
+    handed: bool,
+}
+
 /// Who is ordered before whom, and who did what with which granule.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Oracle {
+    /// Who is in each place.
+    tenants: [Tenant; STREAMS],
+    created: Tenant,
+    /// The past of streams that were destroyed.
+    gone: Vec<Set>,
     /// The stream of each operation.
-    ops: Vec<u8>,
+    ops: Vec<Tenant>,
     /// What happens before each operation.
     before: Vec<Set>,
+    /// The same without what only the pool had learnt.
+    told_before: Vec<Set>,
     /// What happens before whatever a stream does next, its own past included.
     past: [Set; STREAMS],
     /// The same without what a stream comes after only because the host knew it to be complete.
@@ -33,8 +56,31 @@ pub struct Oracle {
     known: Set,
     /// The same, by the program's own calls only.
     seen: Set,
-    /// Granules that exist: where each is mapped, and all operations on it since it exists.
-    granules: BTreeMap<Granule, (Option<u64>, Set)>,
+    /// Granules that exist.
+    granules: BTreeMap<Granule, Mapping>,
+    /// A malloc came to a growth while work was open on whole free granules: from then on the pool lays more markers.
+    pub burst: bool,
+}
+
+impl Default for Oracle {
+    fn default() -> Self {
+        Self {
+            tenants: std::array::from_fn(|place| place as Tenant),
+            created: STREAMS as Tenant,
+            gone: Vec::new(),
+            ops: Vec::new(),
+            before: Vec::new(),
+            told_before: Vec::new(),
+            past: [0; STREAMS],
+            told: [0; STREAMS],
+            slots: [None; SLOTS],
+            told_slots: [0; SLOTS],
+            known: 0,
+            seen: 0,
+            granules: BTreeMap::new(),
+            burst: false,
+        }
+    }
 }
 
 /// What a query or a synchronisation is about.
@@ -94,18 +140,56 @@ impl Oracle {
         (1u64 << self.ops.len()) - 1
     }
 
-    /// The operations of a stream.
+    /// The stream in a place.
+    #[must_use]
+    pub fn tenant(&self, stream: usize) -> Tenant {
+        self.tenants[stream]
+    }
+
+    /// The operations of the stream in a place.
     #[must_use]
     pub fn of(&self, stream: usize) -> Set {
-        let mine = self.ops.iter().enumerate().filter(|&(_, &s)| usize::from(s) == stream);
+        self.of_tenant(self.tenants[stream])
+    }
+
+    /// The operations of a stream, live or not.
+    #[must_use]
+    pub fn of_tenant(&self, tenant: Tenant) -> Set {
+        let mine = self.ops.iter().enumerate().filter(|&(_, &s)| s == tenant);
         mine.fold(0, |set, (n, _)| set | 1 << n)
+    }
+
+    /// A stream takes a place, with nothing before it but what the host knows.
+    pub fn begin_stream(&mut self, stream: usize) {
+        self.tenants[stream] = self.created;
+        self.created += 1;
+        (self.past[stream], self.told[stream]) = (0, 0);
+    }
+
+    /// A stream is destroyed; its work goes on.
+    pub fn end_stream(&mut self, stream: usize) {
+        self.gone.push(self.past[stream]);
+        (self.past[stream], self.told[stream]) = (0, 0);
+    }
+
+    /// Destroyed streams whose work is not known to be complete.
+    #[must_use]
+    pub fn unfinished(&self) -> usize {
+        self.gone.iter().filter(|&&past| past & !self.known != 0).count()
+    }
+
+    /// Streams that were created in place of others.
+    #[must_use]
+    pub fn renewals(&self) -> usize {
+        usize::from(self.created) - STREAMS
     }
 
     /// An operation on a stream.
     pub fn act(&mut self, stream: usize) -> Set {
         let op = 1 << self.ops.len();
-        self.ops.push(stream as u8);
+        self.ops.push(self.tenants[stream]);
         self.before.push(self.before_next(stream));
+        self.told_before.push(self.told[stream] | self.seen);
         self.past[stream] |= self.known | op;
         self.told[stream] |= op;
         op
@@ -113,18 +197,24 @@ impl Oracle {
 
     /// Notes what an operation does with memory.
     pub fn touch(&mut self, op: Set, at: u64, bytes: u64) {
-        for (mapped, history) in self.granules.values_mut() {
-            if mapped.is_some_and(|mapped| (at..at + bytes).contains(&mapped)) {
-                *history |= op;
-            }
+        let range = at..at + bytes;
+        for granule in self.granules.values_mut().filter(|g| g.at.is_some_and(|at| range.contains(&at))) {
+            granule.history |= op;
+            granule.handed = true;
         }
     }
 
     /// Whether all of a history is among `reached`, or before what is: a free tells of whatever it comes after.
     #[must_use]
     pub fn is_within(&self, history: Set, reached: Set) -> bool {
-        let told = self.before.iter().enumerate().filter(|&(n, _)| history & reached & 1 << n != 0);
-        history & !told.fold(reached, |all, (_, before)| all | before) == 0
+        within(history, reached, &self.before)
+    }
+
+    /// The same by what the program told, without what only the pool had learnt: a pool whose switch 2 is off need not
+    /// count that.
+    #[must_use]
+    pub fn is_told_within(&self, history: Set, reached: Set) -> bool {
+        within(history, reached, &self.told_before)
     }
 
     /// A marker is laid behind the stream's queue.
@@ -164,7 +254,7 @@ impl Oracle {
 
     /// A granule is created.
     pub fn create(&mut self, granule: Granule) {
-        self.granules.insert(granule, (None, 0));
+        self.granules.insert(granule, Mapping::default());
     }
 
     /// A granule is destroyed.
@@ -174,18 +264,18 @@ impl Oracle {
 
     /// A granule is mapped.
     pub fn map(&mut self, at: u64, granule: Granule) {
-        if let Some((mapped, _)) = self.granules.get_mut(&granule) {
-            *mapped = Some(at);
+        if let Some(granule) = self.granules.get_mut(&granule) {
+            (granule.at, granule.handed) = (Some(at), false);
         }
     }
 
     /// Whatever is mapped at the address is unmapped. The operations on it that the host does not know to be complete.
     pub fn unmap(&mut self, at: u64) -> Set {
         let known = self.known;
-        let found = self.granules.values_mut().find(|(mapped, _)| *mapped == Some(at));
-        found.map_or(0, |(mapped, history)| {
-            *mapped = None;
-            *history & !known
+        let found = self.granules.values_mut().find(|granule| granule.at == Some(at));
+        found.map_or(0, |granule| {
+            granule.at = None;
+            granule.history & !known
         })
     }
 
@@ -201,7 +291,14 @@ impl Oracle {
 
     /// Where granules are mapped, and what was done with each.
     pub fn mapped(&self) -> impl Iterator<Item = (u64, Set)> + Clone {
-        self.granules.values().filter_map(|&(mapped, history)| Some((mapped?, history)))
+        self.granules.values().filter_map(|granule| Some((granule.at?, granule.history)))
+    }
+
+    /// Whether the granule at an address was handed out since it was mapped there. What a failed growth could not unmap
+    /// never was, and is offered to nobody.
+    #[must_use]
+    pub fn was_handed(&self, at: u64) -> bool {
+        self.granules.values().any(|granule| granule.at == Some(at) && granule.handed)
     }
 
     /// Granules that exist.
@@ -212,8 +309,8 @@ impl Oracle {
 
     /// A set by names that do not depend on the order of operations of different streams: each operation is the `n`-th
     /// of its stream.
-    fn name(&self, set: Set) -> [u32; STREAMS] {
-        let (mut names, mut counts) = ([0; STREAMS], [0; STREAMS]);
+    fn name(&self, set: Set) -> [u32; TENANTS] {
+        let (mut names, mut counts) = ([0; TENANTS], [0; TENANTS]);
         for (n, &stream) in self.ops.iter().enumerate() {
             let stream = usize::from(stream);
             names[stream] |= u32::from(set & 1 << n != 0) << counts[stream];
@@ -223,12 +320,20 @@ impl Oracle {
     }
 }
 
+fn within(history: Set, reached: Set, before: &[Set]) -> bool {
+    let told = before.iter().enumerate().filter(|&(n, _)| history & reached & 1 << n != 0);
+    history & !told.fold(reached, |all, (_, before)| all | before) == 0
+}
+
 impl Hash for Oracle {
     fn hash<H: Hasher>(&self, into: &mut H) {
+        (self.tenants, self.burst).hash(into);
+        self.gone.iter().for_each(|&past| self.name(past).hash(into));
         self.name(self.all()).hash(into);
-        let mut before: Vec<_> = self.ops.iter().zip(&self.before).map(|(&s, &set)| (s, self.name(set))).collect();
+        let before = self.before.iter().zip(&self.told_before).map(|(&all, &told)| (self.name(all), self.name(told)));
+        let mut before: Vec<_> = self.ops.iter().zip(before).collect();
         // Stable: the operations of one stream stay in their order.
-        before.sort_by_key(|&(stream, _)| stream);
+        before.sort_by_key(|&(&stream, _)| stream);
         before.hash(into);
         self.past.map(|set| self.name(set)).hash(into);
         self.told.map(|set| self.name(set)).hash(into);
@@ -237,7 +342,8 @@ impl Hash for Oracle {
         self.told_slots[..EVENTS].iter().for_each(|&set| self.name(set).hash(into));
         self.name(self.known).hash(into);
         self.name(self.seen).hash(into);
-        let mut granules: Vec<_> = self.granules.values().map(|&(at, set)| (at, self.name(set))).collect();
+        let named = |granule: &Mapping| (granule.at, self.name(granule.history), granule.handed);
+        let mut granules: Vec<_> = self.granules.values().map(named).collect();
         granules.sort_unstable();
         granules.hash(into);
     }

@@ -1,14 +1,15 @@
 //! Runs one program from the start and judges its last step; the steps before it were judged as the last ones of shorter
 //! programs.
 
-use crate::digest::digest;
-use crate::driver::{Device, Watched};
-use crate::op::{BLOCKS, EVENTS, Op, Program, STREAMS, Step};
-use crate::oracle::{By, MARKERS, Oracle, Set};
+use crate::digest::{Essence, digest};
+use crate::driver::{Device, Watch, Watched};
+use crate::op::{BLOCKS, EVENTS, Op, Program, RENEWALS, STREAMS, Step};
+use crate::oracle::{MARKERS, Oracle, Tenant};
 use crate::space::Space;
 use std::fmt;
 use weir::driver::Completion;
-use weir::error::MallocError;
+use weir::driver::NativeStream;
+use weir::error::OrderError;
 use weir::id::{DeviceId, EventId, PoolId, StreamId};
 use weir::policy::{PoolConfig, Preference, Reuse, UseUntil};
 use weir::sim::{Access, DeviceConfig, Sim, SimStorage};
@@ -17,15 +18,53 @@ use weir::units::{Bytes, DevicePtr};
 use weir::{Local, StreamConfig};
 
 const DEVICE: DeviceId = DeviceId(0);
-const GRANULE: u64 = 2 << 20;
+pub(crate) const GRANULE: u64 = 2 << 20;
 /// The pool's limit, in granules.
-const LIMIT: u64 = 2;
+pub(crate) const LIMIT: u64 = 2;
 
-type SimSpace = SimStorage<1, 1, 4, STREAMS, { EVENTS + MARKERS }, 64, 64>;
+type SimSpace = SimStorage<1, 1, 4, { STREAMS + RENEWALS }, { EVENTS + MARKERS }, 64, 64>;
+
+/// What is enumerated beside mallocs, frees, uses, records, waits, queries and synchronisations. All of it at once would
+/// be too much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// Nothing.
+    Plain,
+    /// Streams are destroyed, and others created in their places.
+    Streams,
+    /// Up to two driver calls fail, at any point, in undoing too.
+    Faults,
+}
+
+impl Family {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Plain, Self::Streams, Self::Faults];
+
+    /// How many operations fewer than of the plain family its longest programs have, in about the same time.
+    #[must_use]
+    pub const fn shorter_by(self) -> usize {
+        match self {
+            Self::Plain => 0,
+            Self::Streams | Self::Faults => 1,
+        }
+    }
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Plain => "plain",
+            Self::Streams => "streams",
+            Self::Faults => "faults",
+        })
+    }
+}
 
 /// How the pool is set, and what is under it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
+    /// What is enumerated.
+    pub family: Family,
     /// Its switches.
     pub reuse: Reuse,
     /// Whether synchronisations release all that is free, or nothing.
@@ -48,14 +87,15 @@ pub enum Threshold {
 }
 
 impl Setting {
-    /// All of them: the 8 combinations of the switches, each releasing at synchronisations and growing first, and the
+    /// All of a family: the 8 combinations of the switches, each releasing at synchronisations and growing first, and the
     /// other way round; with all streams, and with one alone, for which no markers are laid.
-    pub fn all() -> impl Iterator<Item = Self> {
+    pub fn all(family: Family) -> impl Iterator<Item = Self> {
         let manners = [(Threshold::Nothing, Preference::GrowFirst), (Threshold::Everything, Preference::WaitFirst)];
         let switches = (0..8).map(Reuse::from_bits_truncate);
         switches.flat_map(move |reuse| {
             manners.into_iter().flat_map(move |(threshold, preference)| {
-                [STREAMS, 1].map(|streams| Self { reuse, threshold, preference, streams, device: Device::Honest })
+                let device = Device::Honest;
+                [STREAMS, 1].map(|streams| Self { family, reuse, threshold, preference, streams, device })
             })
         })
     }
@@ -65,8 +105,8 @@ impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let switches = self.reuse.iter_names().map(|(name, _)| name.to_lowercase()).collect::<Vec<_>>().join("+");
         let switches = if switches.is_empty() { "no switch" } else { &switches };
-        let Self { threshold, preference, streams, .. } = self;
-        write!(f, "{switches}, keeps {threshold:?}, {preference:?}, {streams} streams")
+        let Self { family, threshold, preference, streams, .. } = self;
+        write!(f, "{family}: {switches}, keeps {threshold:?}, {preference:?}, {streams} streams")
     }
 }
 
@@ -78,9 +118,11 @@ pub struct Held {
     /// Its size in granules.
     pub granules: u64,
     /// The stream that allocated it.
-    pub owner: u8,
+    pub owner: Tenant,
     /// The write that its owner did, as the `n`-th operation of its stream.
     pub write: u32,
+    /// Streams that said they use it: as many as a pool has places for.
+    pub users: [Option<Tenant>; 2],
 }
 
 /// Where a program leads.
@@ -92,6 +134,10 @@ pub struct End {
     pub held: [Option<Held>; BLOCKS],
     /// Queries of the last step whose answers were free.
     pub asked: u32,
+    /// Driver calls of the last step.
+    pub attempts: u32,
+    /// Streams that are live.
+    pub live: [bool; STREAMS],
     /// The state's name, if it was wanted.
     pub digest: u128,
 }
@@ -108,27 +154,27 @@ pub enum Want {
 type Rt<'a> = Local<'a, &'a Watched<'a>, NullSink>;
 
 /// A program under way.
-struct Run<'a> {
-    rt: Rt<'a>,
-    driver: &'a Watched<'a>,
-    setting: Setting,
-    pool: PoolId,
+pub(crate) struct Run<'a> {
+    pub(crate) rt: Rt<'a>,
+    pub(crate) driver: &'a Watched<'a>,
+    pub(crate) setting: Setting,
+    pub(crate) pool: PoolId,
     streams: [Option<StreamId>; STREAMS],
     events: [EventId; EVENTS],
-    held: [Option<Held>; BLOCKS],
+    pub(crate) held: [Option<Held>; BLOCKS],
 }
 
 /// Runs a program.
 ///
 /// # Errors
 /// What is wrong with the last step.
-pub fn run(space: &mut Space, setting: Setting, program: &Program, want: Want) -> Result<End, String> {
-    let mut sim_space = SimSpace::new();
-    let sim = Sim::new(sim_space.arenas(), &[DeviceConfig::new(Bytes(8 * GRANULE))], 1)
+pub fn run(room: &mut Room, setting: Setting, program: &Program, want: Want) -> Result<End, String> {
+    let Room { space, sim, essence } = room;
+    let sim = Sim::new(sim.arenas(), &[DeviceConfig::new(Bytes(8 * GRANULE))], 1)
         .map_err(|error| format!("no simulator: {error:?}"))?;
     let natives = [(); STREAMS].map(|()| sim.create_stream(DEVICE).unwrap_or_default());
     let driver = Watched::new(sim, natives, setting.device);
-    let (held, asked) = {
+    let held = {
         let mut run = Run::new(space, &driver, setting)?;
         let last = program.steps().len().wrapping_sub(1);
         for (n, &step) in program.steps().iter().enumerate() {
@@ -137,11 +183,26 @@ pub fn run(space: &mut Space, setting: Setting, program: &Program, want: Want) -
                 run.check()?;
             }
         }
-        (run.held, driver.watch.borrow().asked)
+        run.held
     };
-    let oracle = driver.watch.borrow().oracle.clone();
-    let digest = if want == Want::Digest { digest(space, &oracle, &held) } else { 0 };
-    Ok(End { oracle, held, asked, digest })
+    let live = driver.live();
+    let Watch { ref oracle, asked, attempts, .. } = *driver.watch.borrow();
+    let oracle = oracle.clone();
+    let digest = if want == Want::Digest { digest(space, &oracle, &held, essence) } else { 0 };
+    Ok(End { oracle, held, asked, attempts, live, digest })
+}
+
+/// Where programs run, one after the other.
+pub struct Room {
+    space: Space,
+    sim: Box<SimSpace>,
+    essence: Essence,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self { space: Space::default(), sim: Box::new(SimSpace::new()), essence: Essence::default() }
+    }
 }
 
 impl<'a> Run<'a> {
@@ -157,7 +218,8 @@ impl<'a> Run<'a> {
         };
         let pool = rt.create_pool(config).map_err(|error| broken(&error))?;
         let mut streams = [None; STREAMS];
-        for (stream, native) in streams.iter_mut().zip(driver.natives()).take(setting.streams) {
+        for (place, stream) in streams.iter_mut().enumerate().take(setting.streams) {
+            let native = driver.native(place).unwrap_or_default();
             *stream = Some(rt.create_stream(StreamConfig::new(DEVICE, native)).map_err(|error| broken(&error))?);
         }
         let event = || rt.create_event().map_err(|error| broken(&error));
@@ -165,124 +227,88 @@ impl<'a> Run<'a> {
         Ok(Self { rt, driver, setting, pool, streams, events, held: [None; BLOCKS] })
     }
 
-    fn stream(&self, n: u8) -> Result<StreamId, String> {
+    pub(crate) fn stream(&self, n: u8) -> Result<StreamId, String> {
         self.streams[usize::from(n)].ok_or_else(|| format!("s{n} is not registered"))
     }
 
     fn step(&mut self, step: Step) -> Result<(), String> {
-        {
-            let mut watch = self.driver.watch.borrow_mut();
-            (watch.asked, watch.calls, watch.waits, watch.answers) = (0, 0, 0, step.answers);
-            watch.by = if matches!(step.op, Op::Malloc { .. }) { By::Pool } else { By::Program };
+        self.driver.watch.borrow_mut().begin(step.answers, step.faults);
+        let done = self.perform(step.op);
+        // A call of the program's that failed on demand may be refused; then nothing is changed.
+        let failed = self.driver.watch.borrow().failed > 0;
+        match done {
+            Err(Wrong::Driver(_)) if failed => Ok(()),
+            Err(Wrong::Driver(what) | Wrong::Other(what)) => Err(what),
+            Ok(()) => Ok(()),
         }
+    }
+
+    fn perform(&mut self, op: Op) -> Result<(), Wrong> {
         let rt = &self.rt;
-        let refused = |error: &dyn fmt::Debug| format!("{} is refused: {error:?}", step.op);
-        match step.op {
-            Op::Malloc { granules, stream } => self.malloc(u64::from(granules), stream),
-            Op::Free { block, stream } => self.free(block, stream),
-            Op::Use { block, stream } => self.use_block(block, stream),
+        let refused = |error: OrderError| {
+            let text = format!("{op} is refused: {error:?}");
+            if matches!(error, OrderError::Driver(_)) { Wrong::Driver(text) } else { Wrong::Other(text) }
+        };
+        match op {
+            Op::Malloc { granules, stream } => Ok(self.malloc(u64::from(granules), stream)?),
+            Op::Free { block, stream } => Ok(self.free(block, stream)?),
+            Op::Use { block, stream } => Ok(self.use_block(block, stream)?),
             Op::Record { event, stream } => {
-                rt.record(self.events[usize::from(event)], self.stream(stream)?).map_err(|e| refused(&e))
+                rt.record(self.events[usize::from(event)], self.stream(stream)?).map_err(refused)
             }
             Op::Wait { stream, event } => {
-                rt.wait(self.stream(stream)?, self.events[usize::from(event)]).map_err(|e| refused(&e))
+                rt.wait(self.stream(stream)?, self.events[usize::from(event)]).map_err(refused)
             }
             Op::Query { event } => match rt.query(self.events[usize::from(event)]) {
                 Ok(Completion::Complete) => Ok(()),
-                other => Err(refused(&other)),
+                Ok(Completion::Pending) => Err(Wrong::Other(format!("{op} says pending"))),
+                Err(error) => Err(refused(error)),
             },
-            Op::SyncStream { stream } => rt.synchronize_stream(self.stream(stream)?).map_err(|e| refused(&e)),
-            Op::SyncEvent { event } => rt.synchronize_event(self.events[usize::from(event)]).map_err(|e| refused(&e)),
-            Op::SyncDevice => rt.synchronize_device(DEVICE).map_err(|e| refused(&e)),
+            Op::SyncStream { stream } => rt.synchronize_stream(self.stream(stream)?).map_err(refused),
+            Op::SyncEvent { event } => rt.synchronize_event(self.events[usize::from(event)]).map_err(refused),
+            Op::SyncDevice => rt.synchronize_device(DEVICE).map_err(refused),
+            Op::DestroyStream { stream } => Ok(self.destroy_stream(stream)?),
+            Op::CreateStream { stream } => Ok(self.create_stream(stream)?),
+        }
+    }
+
+    fn destroy_stream(&mut self, stream: u8) -> Result<(), String> {
+        let (id, place) = (self.stream(stream)?, usize::from(stream));
+        self.rt.destroy_stream(id).map_err(|error| format!("the end of s{stream} is refused: {error:?}"))?;
+        self.streams[place] = None;
+        if let Some(native) = self.driver.native(place) {
+            let ended = self.driver.sim.destroy_stream(native);
+            ended.map_err(|error| format!("the simulator refuses the end of s{stream}: {error:?}"))?;
+        }
+        self.driver.set_native(place, None);
+        Ok(())
+    }
+
+    /// A stream in an empty place. Destroyed ones keep their slots until their work is known to be complete.
+    fn create_stream(&mut self, stream: u8) -> Result<(), String> {
+        let place = usize::from(stream);
+        let native: NativeStream =
+            self.driver.sim.create_stream(DEVICE).map_err(|error| format!("the simulator is full: {error:?}"))?;
+        match self.rt.create_stream(StreamConfig::new(DEVICE, native)) {
+            Ok(id) => {
+                self.streams[place] = Some(id);
+                self.driver.set_native(place, Some(native));
+                Ok(())
+            }
+            Err(error) => {
+                let _ = self.driver.sim.destroy_stream(native);
+                let live = self.streams.iter().flatten().count();
+                let full = live + self.driver.watch.borrow().oracle.unfinished() >= STREAMS;
+                match error {
+                    OrderError::ArenaFull(_) if full => Ok(()),
+                    error => Err(format!("s{stream} is refused, though a place is free: {error:?}")),
+                }
+            }
         }
     }
 
     fn held(&self, block: u8) -> Result<Held, String> {
         self.held[usize::from(block)].ok_or_else(|| format!("b{block} is not live"))
-    }
-
-    fn malloc(&mut self, granules: u64, stream: u8) -> Result<(), String> {
-        let could = self.usable(granules, stream);
-        let malloc = self.rt.malloc_async(self.pool, Bytes(granules * GRANULE), self.stream(stream)?);
-        let calls = self.driver.watch.borrow().calls;
-        if could && (malloc.is_err() || calls > 0) {
-            return Err(format!("usable memory was there, but {calls} driver calls were made: {malloc:?}"));
-        }
-        match malloc {
-            Ok(ptr) => self.accept(ptr, granules, stream),
-            Err(MallocError::OutOfMemory(_)) => self.excuse(granules, stream),
-            Err(error) => Err(format!("the malloc is refused: {error:?}")),
-        }
-    }
-
-    /// Judges memory that was handed out.
-    fn accept(&mut self, ptr: DevicePtr, granules: u64, stream: u8) -> Result<(), String> {
-        let (s, bytes) = (usize::from(stream), granules * GRANULE);
-        let overlaps = |h: &&Held| h.at < ptr.0 + bytes && ptr.0 < h.at + h.granules * GRANULE;
-        if let Some(held) = self.held.iter().flatten().find(overlaps) {
-            return Err(format!("the malloc got {ptr:?}, where {held:?} is live"));
-        }
-        let events = self.setting.reuse.contains(Reuse::EVENT) || self.driver.watch.borrow().waits > 0;
-        let write = {
-            let oracle = &mut self.driver.watch.borrow_mut().oracle;
-            let Some(history) = oracle.history(ptr.0, bytes, GRANULE) else {
-                return Err(format!("the malloc got {ptr:?}, where nothing is mapped"));
-            };
-            if history & !oracle.before_next(s) != 0 {
-                return Err(format!("s{stream} got {ptr:?}, and nothing orders it after what was done there"));
-            }
-            if !events && !oracle.is_within(history, oracle.of(s) | oracle.known()) {
-                return Err(format!("s{stream} got {ptr:?} along an event, and switch 1 is off"));
-            }
-            let op = oracle.act(s);
-            oracle.touch(op, ptr.0, bytes);
-            oracle.of(s).count_ones() - 1
-        };
-        let access = self.driver.sim.access(self.driver.natives()[s], ptr, Bytes(bytes), Access::Write);
-        access.map_err(|error| format!("the simulator refuses the write: {error:?}"))?;
-        let free = self.held.iter().position(Option::is_none).ok_or("all blocks are live")?;
-        self.held[free] = Some(Held { at: ptr.0, granules, owner: stream, write });
-        Ok(())
-    }
-
-    /// Judges a refusal: the pool had nothing that it could know to be usable.
-    fn excuse(&self, granules: u64, stream: u8) -> Result<(), String> {
-        if self.usable(granules, stream) {
-            return Err("the malloc is refused, though usable memory is there".into());
-        }
-        let oracle = &self.driver.watch.borrow().oracle;
-        let movable = self.free_granules(oracle).filter(|&(_, history)| history & !oracle.known() == 0).count();
-        let room = LIMIT - oracle.granules() as u64;
-        if room + movable as u64 >= granules {
-            return Err(format!("the malloc is refused, though {room} granules may be made and {movable} moved"));
-        }
-        Ok(())
-    }
-
-    fn free_granules<'o>(&'o self, oracle: &'o Oracle) -> impl Iterator<Item = (u64, Set)> + 'o {
-        let live = |at: u64| self.held.iter().flatten().any(|h| (h.at..h.at + h.granules * GRANULE).contains(&at));
-        oracle.mapped().filter(move |&(at, _)| !live(at))
-    }
-
-    /// Whether adjacent free granules are there that the pool could know the stream may use.
-    fn usable(&self, granules: u64, stream: u8) -> bool {
-        let oracle = &self.driver.watch.borrow().oracle;
-        let reuse = self.setting.reuse;
-        let s = usize::from(stream);
-        let settled = if reuse.contains(Reuse::OPPORTUNISTIC) { oracle.known() } else { oracle.seen() };
-        let told = if reuse.contains(Reuse::EVENT) { oracle.told(s) } else { 0 };
-        let reached = oracle.of(s) | settled | told;
-        let mut run = (0, 0);
-        let mut at: Vec<u64> = self
-            .free_granules(oracle)
-            .filter(|&(_, history)| oracle.is_within(history, reached))
-            .map(|(at, _)| at)
-            .collect();
-        at.sort_unstable();
-        at.into_iter().any(|at| {
-            run = if at == run.0 { (at + GRANULE, run.1 + 1) } else { (at + GRANULE, 1) };
-            run.1 >= granules
-        })
     }
 
     fn free(&mut self, block: u8, stream: u8) -> Result<(), String> {
@@ -302,15 +328,23 @@ impl<'a> Run<'a> {
     }
 
     fn use_block(&mut self, block: u8, stream: u8) -> Result<(), String> {
-        let (held, s) = (self.held(block)?, usize::from(stream));
+        let (mut held, s) = (self.held(block)?, usize::from(stream));
+        let native = self.driver.native(s).ok_or("the stream is not live")?;
         let (ptr, bytes) = (DevicePtr(held.at), Bytes(held.granules * GRANULE));
-        let access = self.driver.sim.access(self.driver.natives()[s], ptr, bytes, Access::Read);
+        let access = self.driver.sim.access(native, ptr, bytes, Access::Read);
         access.map_err(|error| format!("the simulator refuses the use of b{block}: {error:?}"))?;
         // The work, and the announcement, which takes a position of its own: what is laid in between covers the work, but
         // the pool need not know that.
         self.touch(s, held);
         let told = self.rt.record_use(ptr, self.stream(stream)?, UseUntil::Now);
         self.touch(s, held);
+        let tenant = self.driver.watch.borrow().oracle.tenant(s);
+        if !held.users.contains(&Some(tenant))
+            && let Some(place) = held.users.iter_mut().find(|user| user.is_none())
+        {
+            *place = Some(tenant);
+        }
+        self.held[usize::from(block)] = Some(held);
         told.map_err(|error| format!("the use of b{block} is refused: {error:?}"))
     }
 
@@ -338,5 +372,19 @@ impl<'a> Run<'a> {
             ));
         }
         Ok(())
+    }
+}
+
+/// Why a step failed.
+enum Wrong {
+    /// The driver failed, and the call passed that on.
+    Driver(String),
+    /// Anything else.
+    Other(String),
+}
+
+impl From<String> for Wrong {
+    fn from(text: String) -> Self {
+        Self::Other(text)
     }
 }

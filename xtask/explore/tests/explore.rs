@@ -3,27 +3,45 @@
 use weir::policy::Reuse;
 use weir_explore::driver::Device;
 use weir_explore::op::{Op, STREAMS};
-use weir_explore::run::{Setting, Threshold};
+use weir_explore::run::{Family, Setting, Threshold};
 use weir_explore::search::{Found, search};
 
 fn with(reuse: Reuse, device: Device, depth: usize) -> Found {
     let is = |s: &Setting| s.reuse == reuse && s.threshold == Threshold::Nothing && s.streams == STREAMS;
-    let setting = Setting::all().find(is).expect("one of all settings");
+    let setting = Setting::all(Family::Plain).find(is).expect("one of all settings");
     search(Setting { device, ..setting }, depth, 2)
 }
 
-#[test]
-fn all_programs_of_five_operations_are_right() {
+/// Runs all of a family's programs; how many programs and states these were.
+fn all_right(family: Family, depth: usize) -> (u64, u64) {
     let (mut programs, mut states) = (0, 0);
-    for setting in Setting::all() {
-        let found = search(setting, 5, 2);
+    for setting in Setting::all(family) {
+        let found = search(setting, depth, 2);
         let first = found.wrong.first().map(|(program, what)| format!("{setting}: {what}\n{program}"));
         assert_eq!(first, None);
         programs += found.programs;
         states += found.states;
     }
+    (programs, states)
+}
+
+#[test]
+fn all_programs_of_five_operations_are_right() {
+    let (programs, states) = all_right(Family::Plain, 5);
     // Fewer would mean that something is no longer explored.
     assert!(programs > 60_000 && states > 10_000, "{programs} programs, {states} states");
+}
+
+#[test]
+fn all_programs_of_four_operations_that_renew_streams_are_right() {
+    let (programs, states) = all_right(Family::Streams, 4);
+    assert!(programs > 15_000 && states > 3000, "{programs} programs, {states} states");
+}
+
+#[test]
+fn all_programs_of_four_operations_in_which_the_driver_fails_are_right() {
+    let (programs, states) = all_right(Family::Faults, 4);
+    assert!(programs > 30_000 && states > 3500, "{programs} programs, {states} states");
 }
 
 #[test]

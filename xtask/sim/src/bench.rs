@@ -1,6 +1,6 @@
 //! What a program runs on: a simulated device, a pool runtime on it, and where both live.
 
-use crate::op::{EVENTS, POOLS};
+use crate::op::{DEVICES, EVENTS, POOLS};
 use crate::oracle::Oracle;
 use crate::random::Random;
 use crate::watch::Watch;
@@ -15,7 +15,6 @@ use weir::units::{Bytes, MIB};
 use weir::{Capacities, Local};
 use weir_ffi::arenas::HeapArenas;
 
-pub(crate) const DEVICE: DeviceId = DeviceId(0);
 pub(crate) const GRANULE: u64 = 2 * MIB;
 
 /// Streams of the runtime: more than the program has at once, since destroyed ones keep their places for a while.
@@ -29,7 +28,8 @@ const RANGES: usize = POOLS + 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Surroundings {
     pub(crate) seed: u64,
-    /// Physical memory in granules.
+    pub(crate) devices: u8,
+    /// Physical memory of each device in granules.
     pub(crate) granules: u8,
     pub(crate) markers: u8,
     pub(crate) capabilities: u32,
@@ -48,6 +48,7 @@ impl Surroundings {
         };
         Self {
             seed,
+            devices: random.pick(&[1, 1, 1, 2, 2, 3]).unwrap_or(1),
             granules: random.pick(&[6, 9, 12, 16, 24]).unwrap_or(12),
             markers: random.pick(&[2, 4, 8, 16]).unwrap_or(8),
             capabilities: capabilities.bits(),
@@ -97,11 +98,13 @@ impl Boxes {
     pub(crate) fn new(surroundings: &Surroundings, pages: usize) -> Self {
         let (granules, markers) = (usize::from(surroundings.granules), usize::from(surroundings.markers));
         let slots = EVENTS + markers;
+        let devices = usize::from(surroundings.devices);
+        let all_granules = granules * devices;
         Self {
-            devices: vec![SimDevice::EMPTY; 1],
+            devices: vec![SimDevice::EMPTY; devices],
             ranges: vec![SimRange::EMPTY; RANGES],
-            pages: vec![SimPage::EMPTY; granules * 2 + 2],
-            granules: vec![SimGranule::EMPTY; granules],
+            pages: vec![SimPage::EMPTY; all_granules * 2 + 2],
+            granules: vec![SimGranule::EMPTY; all_granules],
             streams: vec![SimStream::EMPTY; SIM_STREAMS],
             markers: vec![SimMarker::EMPTY; slots],
             clocks: [SIM_STREAMS, SIM_STREAMS * SIM_STREAMS, SIM_STREAMS * slots].map(|words| vec![0; words]),
@@ -113,7 +116,7 @@ impl Boxes {
                 markers,
                 pools: RANGES,
                 blocks: BLOCKS,
-                granules: granules + 1,
+                granules: all_granules + 1,
                 labels: 0,
                 pages,
             }),
@@ -138,8 +141,10 @@ impl Boxes {
             ops: &mut self.ops,
             pieces: &mut self.pieces,
         };
-        let sim = Sim::new(arenas, &[config], surroundings.seed).expect("the storage is large enough");
-        let properties = sim.properties(DEVICE).expect("the device is there");
+        let configs = [config; DEVICES];
+        let configs = &configs[..usize::from(surroundings.devices)];
+        let sim = Sim::new(arenas, configs, surroundings.seed).expect("the storage is large enough");
+        let properties = sim.properties(DeviceId(0)).expect("the device is there");
         if surroundings.faults > 0 {
             sim.fail_rate(surroundings.seed, surroundings.faults);
         }

@@ -1,8 +1,8 @@
 //! The steps that concern blocks: malloc, kernels, uses and free, with what the program owes the pool for each.
 
-use crate::bench::DEVICE;
 use crate::failure::{Failure, Kind};
 use crate::op::Until;
+use crate::oracle::{Kept, PLACES, distinct};
 use crate::world::{Block, Done, PoolPlace, Stream, World, refusal};
 use weir::error::MallocError;
 use weir::policy::UseUntil;
@@ -13,6 +13,9 @@ impl World<'_> {
         let (Some(from), Some(on)) = (self.pool(pool), self.stream(stream)) else { return Ok(()) };
         if self.blocks[usize::from(place)].is_some() || bytes == 0 {
             return Ok(());
+        }
+        if from.device != on.device {
+            return self.malloc_elsewhere(from, on, bytes);
         }
         {
             let mut oracle = self.oracle();
@@ -31,16 +34,27 @@ impl World<'_> {
         }
     }
 
+    /// A pool's memory is given to streams of its own device only.
+    fn malloc_elsewhere(&self, from: PoolPlace, on: Stream, bytes: u32) -> Done {
+        match self.rt.malloc_async(from.id, Bytes(u64::from(bytes)), on.id) {
+            Err(MallocError::OtherDevice { stream, pool }) if (stream, pool) == (on.id, from.id) => Ok(()),
+            Ok(ptr) => {
+                Err(Failure::new(Kind::Unsafe, format!("a stream of device {} got {ptr} of another", on.device)))
+            }
+            Err(error) => Err(refusal("malloc from another device's pool", error)),
+        }
+    }
+
     /// A malloc succeeded: the block is written.
     fn keep(&mut self, place: u8, (pool, owner): (u8, u8), on: Stream, ptr: DevicePtr, write: bool) -> Done {
         let Some(block) = self.rt.block_at(ptr) else {
             return Err(Failure::new(Kind::Refusal, format!("{ptr} was given out and is not known")));
         };
         let given = block.given;
-        let (told, malloc, crowded) = {
+        let (kept, malloc) = {
             let mut oracle = self.oracle();
-            let told = oracle.end_malloc(ptr.0, given.0);
-            (told, oracle.order.add(on.native.0), oracle.order.tied(on.native.0))
+            let kept = oracle.end_malloc(ptr.0, given.0);
+            (kept, oracle.order.add(on.native.0))
         };
         self.tags += 1;
         let tag = self.tags;
@@ -50,7 +64,11 @@ impl World<'_> {
         }
         self.tally.mallocs += 1;
         let open = vec![(owner, malloc)];
-        let (until, users) = (Vec::new(), Vec::new());
+        let Kept { points: told, crowded } = kept;
+        let mut users: Vec<u32> = told.iter().map(|point| point.stream).collect();
+        users.sort_unstable();
+        users.dedup();
+        let until = Vec::new();
         let tag = write.then_some(tag);
         let block = Block { pool, owner, ptr, given, tag, malloc, open, told, until, users, crowded };
         self.blocks[usize::from(place)] = Some(block);
@@ -61,7 +79,7 @@ impl World<'_> {
         match error {
             MallocError::OutOfMemory(_) | MallocError::NoAddressRange { .. } => {
                 let reserved = self.stats(pool.id)?.reserved.get();
-                let device_free = self.total - self.sim().created(DEVICE).get();
+                let device_free = self.total - self.sim().created(pool.device).get();
                 let addresses = matches!(error, MallocError::NoAddressRange { .. });
                 self.oracle().end_refused(reserved, device_free, addresses);
                 Ok(())
@@ -145,9 +163,7 @@ impl World<'_> {
         for user in open {
             self.tell_now(at, user)?;
         }
-        let Some(mut block) = self.blocks[at].take() else { return Ok(()) };
-        // What only the legacy stream's rules order before the free must be kept: they order work, and a free is none.
-        block.told.extend(block.open.iter().map(|&(_, point)| point));
+        let Some(block) = self.blocks[at].take() else { return Ok(()) };
         self.oracle().quiet = true;
         let freed = self.rt.free_async(block.ptr, stream.id);
         self.oracle().quiet = false;
@@ -160,7 +176,12 @@ impl World<'_> {
         let past = order.past(native);
         points.retain(|p| p.stream != stream.number && !past.has(p.id) && !order.seen.has(p.id));
         points.push(order.add(native));
-        let crowded = block.crowded || block.users.len() > 2 || order.tied(native);
+        // The legacy stream's rules order work, and a free is none: what it comes after by them alone is kept.
+        points.extend(order.add_followed(native));
+        let streams = points.iter().map(|point| point.stream).collect();
+        // Of what the pool may have seen it need not keep a point.
+        let vague = points.iter().any(|point| order.seen_at_most.has(point.id));
+        let crowded = vague || block.crowded || block.users.len() > PLACES - 1 || distinct(streams) > PLACES;
         oracle.freed(block.ptr.0, points, crowded);
         Ok(())
     }

@@ -13,6 +13,10 @@ pub enum Kind {
     Unsafe,
     /// The oracle: memory was there, and the pool refused, grew, waited or kept it.
     Missed,
+    /// The oracle: a block was given out, and another one that costs nothing either fits better or comes first.
+    Fit,
+    /// The oracle: used and reserved bytes are not what is live and what exists.
+    Account,
     /// A call was refused that no rule refuses.
     Refusal,
     /// Something was left behind at the end.
@@ -43,6 +47,8 @@ impl fmt::Display for Kind {
             Self::Device => "the simulated device was misused",
             Self::Unsafe => "memory in use was given out or released",
             Self::Missed => "memory was there",
+            Self::Fit => "another block should have been taken",
+            Self::Account => "the pool's sums are wrong",
             Self::Refusal => "a call was refused without a reason",
             Self::Leak => "something was left behind",
             Self::Panic => "panic",

@@ -1,7 +1,7 @@
 //! Random programs: each step is chosen with the places in view, so that most steps do something.
 
 use crate::bench::GRANULE;
-use crate::op::{BLOCKS, EVENTS, Kind, Live, Op, POOLS, Shape, Until};
+use crate::op::{BLOCKS, EVENTS, Kind, Live, Meanwhile, Op, POOLS, Shape, Until};
 use crate::random::Random;
 use crate::world::World;
 use std::collections::VecDeque;
@@ -13,7 +13,12 @@ struct Habits {
     pools: usize,
     /// Live blocks that it tends to.
     live: usize,
+    devices: usize,
     legacy: bool,
+    /// Streams that the legacy default stream's rules order are never destroyed.
+    lasting: bool,
+    /// Events are used while they are being recorded.
+    flux: bool,
     /// Requests of up to so many bytes.
     largest: usize,
     /// Of 100 steps so many are the device's.
@@ -48,14 +53,17 @@ const SIZES: [u32; 16] = [
 ];
 
 impl Generator {
-    pub(crate) fn new(seed: u64, streams: Option<usize>) -> Self {
+    pub(crate) fn new(seed: u64, devices: u8, streams: Option<usize>) -> Self {
         let mut random = Random::new(seed);
         let few = [1, 2, 2, 3, 3, 4, 5, 6];
         let habits = Habits {
             streams: streams.unwrap_or_else(|| random.pick(&few).unwrap_or(2)),
             pools: 1 + random.below(POOLS),
             live: 2 + random.below(BLOCKS - 4),
+            devices: usize::from(devices),
             legacy: random.percent(20),
+            lasting: random.percent(60),
+            flux: random.percent(10),
             largest: 4 + random.below(SIZES.len() - 3),
             device: random.pick(&[2, 8, 20, 30]).unwrap_or(8),
             tidy: random.percent(50),
@@ -68,8 +76,8 @@ impl Generator {
     /// The first steps: streams, events and pools.
     fn begin(&mut self) {
         for stream in 0..self.habits.streams as u8 {
-            let kind = self.kind(stream);
-            self.planned.push_back(Op::CreateStream { stream, kind });
+            let op = self.create_stream(stream);
+            self.planned.push_back(op);
         }
         for event in 0..EVENTS.min(self.habits.streams + 1) as u8 {
             self.planned.push_back(Op::CreateEvent { event });
@@ -80,17 +88,33 @@ impl Generator {
         }
     }
 
-    fn kind(&mut self, stream: u8) -> Kind {
-        match (self.habits.legacy, stream) {
+    /// The first streams are one on each device, and the legacy ones where there are any.
+    fn create_stream(&mut self, stream: u8) -> Op {
+        let first = usize::from(stream) < self.habits.devices;
+        let device = if first { stream } else { self.any(self.habits.devices) };
+        let kind = match (self.habits.legacy, first) {
             (false, _) => Kind::NonBlocking,
-            (true, 0) => Kind::Legacy,
-            (true, _) if self.random.percent(60) => Kind::Blocking,
-            (true, _) => Kind::NonBlocking,
+            (true, true) => Kind::Legacy,
+            (true, false) if self.random.percent(60) => Kind::Blocking,
+            (true, false) => Kind::NonBlocking,
+        };
+        Op::CreateStream { stream, device, kind }
+    }
+
+    fn destroy_stream(&mut self, world: &World<'_>) -> Op {
+        let stream = self.stream();
+        let tied = world.stream(stream).is_some_and(|s| world.oracle().order.tied(s.native.0));
+        if tied && self.habits.lasting {
+            return self.order(world);
         }
+        let again = self.create_stream(stream);
+        self.planned.push_back(again);
+        Op::DestroyStream { stream }
     }
 
     fn shape(&mut self) -> Shape {
         Shape {
+            device: self.any(self.habits.devices),
             limit: self.random.pick(&[2, 3, 4, 4, 6, 8, 12, 20]).unwrap_or(4),
             threshold: self.random.pick(&[0, 0, 1, 3, 255]).unwrap_or(0),
             reuse: self.random.below(8) as u8 | if self.random.percent(30) { 7 } else { 0 },
@@ -151,7 +175,34 @@ impl Generator {
             0 => 1 + self.random.below(GRANULE as usize) as u32,
             _ => self.random.pick(sizes).unwrap_or(512),
         };
-        Op::Malloc { block, pool: self.pool(), stream: self.stream(), bytes, write: self.random.percent(85) }
+        let (pool, stream) = self.pool_and_stream(world);
+        Op::Malloc { block, pool, stream, bytes, write: self.random.percent(85) }
+    }
+
+    /// Mostly of one device.
+    fn pool_and_stream(&mut self, world: &World<'_>) -> (u8, u8) {
+        let (pool, mut stream) = (self.pool(), self.stream());
+        for _ in 0..4 {
+            let device = |stream| world.stream(stream).map(|s| s.device);
+            if world.pool(pool).is_none_or(|p| device(stream) == Some(p.device)) {
+                break;
+            }
+            stream = self.stream();
+        }
+        (pool, stream)
+    }
+
+    fn record_around(&mut self) -> Op {
+        let (event, stream, other) = (self.event(), self.stream(), self.stream());
+        let meanwhile = match self.random.below(8) {
+            0..3 => Meanwhile::Record { stream: other },
+            3 | 4 => Meanwhile::Wait { stream: other },
+            5 => Meanwhile::Query,
+            6 => Meanwhile::Synchronise,
+            _ if self.random.percent(50) => Meanwhile::Destroy,
+            _ => Meanwhile::DestroyStream,
+        };
+        Op::RecordAround { event, stream, meanwhile, driver_first: self.random.percent(50) }
     }
 
     fn live(&mut self, world: &World<'_>) -> Option<u8> {
@@ -207,7 +258,7 @@ impl Generator {
             0..4 => Op::Query { event: self.event() },
             4 | 5 => Op::SyncStream { stream: self.stream() },
             6 => Op::SyncEvent { event: self.event() },
-            _ => Op::SyncDevice,
+            _ => Op::SyncDevice { device: self.any(self.habits.devices) },
         }
     }
 
@@ -216,17 +267,13 @@ impl Generator {
             0 | 1 => Op::Trim { pool: self.pool(), keep: self.any(5) },
             2..5 => Op::Switch { pool: self.pool(), number: 1 + self.any(3), on: self.random.percent(60) },
             5 => Op::Threshold { pool: self.pool(), granules: self.any(6) },
-            6..10 => {
-                let stream = self.stream();
-                let kind = self.kind(stream);
-                self.planned.push_back(Op::CreateStream { stream, kind });
-                Op::DestroyStream { stream }
-            }
+            6..10 => self.destroy_stream(world),
             10 | 11 => {
                 let event = self.event();
                 self.planned.push_back(Op::CreateEvent { event });
                 Op::DestroyEvent { event }
             }
+            13 if self.habits.flux => self.record_around(),
             12 => {
                 let pool = self.pool();
                 let live = if self.random.percent(50) { Live::Abandon } else { Live::Refuse };

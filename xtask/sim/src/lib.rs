@@ -4,27 +4,36 @@
 //! physical byte; and an oracle that shares nothing with the pool. The oracle keeps, for every stream, the set of all
 //! single operations that come before whatever it does next, and, for every byte of every pool, what must come before
 //! its next use. With it a malloc is judged both ways: what was given out must have been allowed, and where the pool
-//! asked, waited, grew or refused, nothing cheaper may have been there.
+//! asked, waited, grew or refused, nothing cheaper may have been there. Of what costs nothing the closest size must have
+//! been taken, and of blocks of one size the stream's own before a settled one, that before one along an event, and
+//! then the one that was freed last. A program runs on one to three devices: memory of one is never given to a stream of
+//! another, and only events order their streams. What the pools say of used and reserved bytes is counted again.
 //!
 //! "There" is judged by what the pool could know: the recorded order, the driver's answers so far and the switches. Not
 //! judged that way, because a rule lets the pool be coarser or because the oracle cannot tell:
 //! * blocks that more than two streams used beside the free, or that a stream which is gone could use until the free;
-//! * blocks allocated or freed on a stream that the legacy default stream's rules order, and everything once such a
-//!   stream was destroyed;
+//! * blocks that by the legacy default stream's rules wait for more streams than a pool has places for, and everything
+//!   once a stream was destroyed that those rules order;
+//! * everything once an event was used while it was being recorded;
+//! * which of several blocks is taken where the pool may have merged them with others, or where waits are inserted;
 //! * granules that a device which maps in stream order has set aside;
 //! * parts of granules in a pool where small and large requests once shared one, until the call would be refused;
 //! * programs in which the driver fails on demand.
 //!
 //! That memory was given out safely is judged always.
 
+mod account;
 mod bench;
 mod blocks;
 mod failure;
+mod fit;
+mod flux;
 mod generate;
 mod memory;
 mod op;
 mod oracle;
 mod order;
+mod places;
 mod program;
 mod random;
 mod set;

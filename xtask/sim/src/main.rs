@@ -1,9 +1,21 @@
 //! The command behind `cargo xtask sim`, which checks and explains the arguments.
 
+use std::fmt;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 use weir_sim_run::{Found, Judge, MAX_STREAMS, Plan, Report, run};
+
+/// Prints a line.
+macro_rules! say {
+    ($($text:tt)*) => { line(format_args!($($text)*)) };
+}
+
+/// A line on standard output. Where that is closed nobody is left to tell.
+fn line(text: fmt::Arguments<'_>) {
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
 
 fn main() -> ExitCode {
     // A panic of the code under test is a finding, reported with its program.
@@ -15,7 +27,7 @@ fn main() -> ExitCode {
         }
         Ok(Task::Run(plan)) => perform(&plan),
         Err(text) => {
-            eprintln!("error: {text}");
+            let _ = writeln!(std::io::stderr(), "error: {text}");
             ExitCode::from(2)
         }
     }
@@ -77,7 +89,7 @@ fn plant(name: &str) -> Result<(), String> {
 #[cfg(feature = "plant")]
 fn list() {
     for plant in ::weir::plant::Plant::ALL {
-        println!("{:24} {}", plant.name(), plant.what());
+        say!("{:24} {}", plant.name(), plant.what());
     }
 }
 
@@ -88,7 +100,7 @@ fn plant(_: &str) -> Result<(), String> {
 
 #[cfg(not(feature = "plant"))]
 fn list() {
-    println!("built without plants; `cargo xtask sim --plants` builds with them");
+    say!("built without plants; `cargo xtask sim --plants` builds with them");
 }
 
 fn perform(plan: &Plan) -> ExitCode {
@@ -97,11 +109,11 @@ fn perform(plan: &Plan) -> ExitCode {
         Ok(report) => report,
         Err(error) => {
             let log = plan.log.clone().unwrap_or_default();
-            eprintln!("error: cannot write {}: {error}", log.display());
+            let _ = writeln!(std::io::stderr(), "error: cannot write {}: {error}", log.display());
             return ExitCode::FAILURE;
         }
     };
-    say(plan, &report, begun.elapsed().as_secs_f64());
+    summarise(plan, &report, begun.elapsed().as_secs_f64());
     match &report.found {
         None => ExitCode::SUCCESS,
         Some(found) => {
@@ -111,9 +123,9 @@ fn perform(plan: &Plan) -> ExitCode {
     }
 }
 
-fn say(plan: &Plan, report: &Report, seconds: f64) {
+fn summarise(plan: &Plan, report: &Report, seconds: f64) {
     let tally = &report.tally;
-    println!(
+    say!(
         "seed {}: {} steps in {} programs, {:.0} steps/s; digest {:016x}",
         plan.seed,
         tally.steps,
@@ -123,32 +135,32 @@ fn say(plan: &Plan, report: &Report, seconds: f64) {
     );
     let names = ["same stream", "settled", "event", "opportunistic", "internal", "grow"];
     let sources: Vec<String> = names.iter().zip(tally.by_source).map(|(name, n)| format!("{name} {n}")).collect();
-    println!("{} mallocs ({}), {} refused", tally.mallocs, sources.join(", "), tally.refused);
-    println!("{} kernels, {} driver calls failed on demand", tally.kernels, tally.faults);
+    say!("{} mallocs ({}), {} refused", tally.mallocs, sources.join(", "), tally.refused);
+    say!("{} kernels, {} driver calls failed on demand", tally.kernels, tally.faults);
     match plan.judge {
-        Judge::All => println!("the oracle judged every malloc; {} costlier ways were justified", tally.justified),
-        Judge::Simulation => println!("judged by the simulation alone"),
+        Judge::All => say!("the oracle judged every malloc; {} costlier ways were justified", tally.justified),
+        Judge::Simulation => say!("judged by the simulation alone"),
     }
     if report.found.is_none()
         && let Some(log) = &plan.log
     {
-        println!("event log of the last program: cargo xtask viz {}", log.display());
+        say!("event log of the last program: cargo xtask viz {}", log.display());
     }
 }
 
 fn accuse(plan: &Plan, found: &Found) {
-    println!("\nFAILED: seed {} (0x{:x}), step {}, {} steps in all", found.seed, found.seed, found.step, found.after);
-    println!("  {}", found.failure);
+    say!("\nFAILED: seed {} (0x{:x}), step {}, {} steps in all", found.seed, found.seed, found.step, found.after);
+    say!("  {}", found.failure);
     let Some(small) = &found.small else { return };
-    println!("in {} steps:", small.lines().len());
+    say!("in {} steps:", small.lines().len());
     for (n, line) in small.lines().iter().enumerate() {
-        println!("  {:3}  {line}", n + 1);
+        say!("  {:3}  {line}", n + 1);
     }
-    println!("  {}", small.failure);
+    say!("  {}", small.failure);
     if let Some(log) = &plan.log {
-        println!("its event log: cargo xtask viz {}", log.display());
+        say!("its event log: cargo xtask viz {}", log.display());
     }
     let streams = plan.streams.map_or(String::new(), |n| format!(" --streams {n}"));
     let faults = if plan.faults > 0 { format!(" --faults {}", f64::from(plan.faults) / 1000.0) } else { String::new() };
-    println!("again: cargo xtask sim --seed {} --steps {}{streams}{faults}", found.seed, found.step.max(1));
+    say!("again: cargo xtask sim --seed {} --steps {}{streams}{faults}", found.seed, found.step.max(1));
 }

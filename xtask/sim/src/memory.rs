@@ -11,6 +11,10 @@ pub(crate) struct Piece {
     pub(crate) live: bool,
     /// What must come before the next use.
     pub(crate) points: Vec<Point>,
+    /// Which free of the pool's made it free, counted from 1; 0: none did since it was mapped.
+    pub(crate) freed: u64,
+    /// The latest free that may count as its own, since pieces that were free beside it may have been one block with it.
+    pub(crate) freed_at_most: u64,
     /// The pool may keep it longer than the points say: more streams used it than a pool has places for, say.
     pub(crate) crowded: bool,
 }
@@ -30,6 +34,7 @@ pub(crate) struct Memory {
     /// Small and large requests shared a granule at some time: from then on merging may have moved others' bytes to the
     /// other class.
     pub(crate) mixed: bool,
+    frees: u64,
 }
 
 impl Memory {
@@ -62,7 +67,10 @@ impl Memory {
     pub(crate) fn map(&mut self, at: u64, granularity: u64, points: Vec<Point>, crowded: bool) {
         let place = self.place(at);
         let to = at + granularity;
-        self.pieces.insert(place, Piece { from: at, to, live: false, points, crowded });
+        // Where granules are mapped again, the addresses remember frees from before.
+        let (freed, freed_at_most) = (0, u64::MAX);
+        self.pieces.insert(place, Piece { from: at, to, live: false, points, freed, freed_at_most, crowded });
+        self.share_frees(place);
         let place = self.granules.partition_point(|granule| granule.at < at);
         self.granules.insert(place, Granule { at, classes: 0 });
     }
@@ -77,7 +85,8 @@ impl Memory {
     pub(crate) fn take(&mut self, from: u64, to: u64, class: u8) {
         let taken = self.between(from, to);
         self.pieces.drain(taken.clone());
-        let piece = Piece { from, to, live: true, points: Vec::new(), crowded: false };
+        let (live, points, freed, freed_at_most) = (true, Vec::new(), 0, 0);
+        let piece = Piece { from, to, live, points, freed, freed_at_most, crowded: false };
         self.pieces.insert(taken.start, piece);
         let first = self.granules.partition_point(|granule| granule.at <= from).saturating_sub(1);
         let touched = self.granules[first..].iter_mut().take_while(|granule| granule.at < to);
@@ -97,8 +106,27 @@ impl Memory {
     pub(crate) fn give(&mut self, at: u64, points: Vec<Point>, crowded: bool) {
         let place = self.place(at);
         if let Some(piece) = self.pieces.get_mut(place).filter(|piece| piece.from == at) {
+            self.frees += 1;
             (piece.live, piece.points, piece.crowded) = (false, points, crowded);
+            (piece.freed, piece.freed_at_most) = (self.frees, self.frees);
+            self.share_frees(place);
         }
+    }
+
+    /// The free pieces around one may have become one block, which counts as freed with the last of them.
+    fn share_frees(&mut self, place: usize) {
+        let joins = |a: &Piece, b: &Piece| !a.live && !b.live && a.to == b.from;
+        let mut first = place;
+        while first > 0 && joins(&self.pieces[first - 1], &self.pieces[first]) {
+            first -= 1;
+        }
+        let mut last = place;
+        while last + 1 < self.pieces.len() && joins(&self.pieces[last], &self.pieces[last + 1]) {
+            last += 1;
+        }
+        let region = &mut self.pieces[first..=last];
+        let latest = region.iter().map(|piece| piece.freed_at_most).max().unwrap_or(0);
+        region.iter_mut().for_each(|piece| piece.freed_at_most = latest);
     }
 
     /// The classes that had a part of each granule under a range.
@@ -107,10 +135,34 @@ impl Memory {
         self.granules[first..].iter().take_while(move |granule| granule.at < to).map(|g| (g.at, g.classes))
     }
 
+    /// How many bytes from `from` on lie in granules of the same classes.
+    pub(crate) fn alike(&self, from: u64, to: u64) -> u64 {
+        let mut granules = self.classes(from, to);
+        let first = granules.next().map(|(_, classes)| classes);
+        let other = granules.find(|&(_, classes)| Some(classes) != first);
+        other.map_or(to, |(at, _)| at) - from
+    }
+
+    /// The longest run of bytes between two addresses in granules that only this class had a part of.
+    pub(crate) fn longest_of(&self, class: u8, from: u64, to: u64, granularity: u64) -> u64 {
+        let (mut run, mut longest) = (0, 0);
+        for (at, classes) in self.classes(from, to) {
+            let bytes = to.min(at + granularity) - from.max(at);
+            run = if classes == class { run + bytes } else { 0 };
+            longest = longest.max(run);
+        }
+        longest
+    }
+
     /// Bytes of granules all of whose pieces are free and pass.
     pub(crate) fn whole(&self, granularity: u64, passes: impl Fn(&Piece) -> bool) -> u64 {
         let idle = |g: &&Granule| self.overlapping(g.at, g.at + granularity).all(|piece| !piece.live && passes(piece));
         self.granules.iter().filter(idle).count() as u64 * granularity
+    }
+
+    /// Bytes that are mapped.
+    pub(crate) fn mapped(&self, granularity: u64) -> u64 {
+        self.granules.len() as u64 * granularity
     }
 
     /// The longest run of addresses of the range with nothing mapped.
@@ -143,6 +195,8 @@ mod tests {
         memory.give(G + 100, vec![point, point], false);
         assert_eq!(memory.whole(G, |p| p.points.is_empty()), 0);
         assert_eq!(memory.whole(G, |_| true), 2 * G);
+        assert_eq!(memory.pieces.iter().map(|p| p.freed).collect::<Vec<_>>(), [0, 1, 0]);
+        assert!(memory.pieces.iter().all(|p| p.freed_at_most == u64::MAX));
         memory.unmap(G, G);
         assert_eq!(memory.pieces.first().map(|p| (p.from, p.points.len())), Some((2 * G, 2)));
         assert_eq!(memory.longest_hole(0, 8 * G, G), 5 * G);

@@ -4,6 +4,7 @@
 use std::fmt;
 
 /// How many places there are of each sort.
+pub(crate) const DEVICES: usize = 3;
 pub(crate) const STREAMS: usize = 8;
 pub(crate) const EVENTS: usize = 6;
 pub(crate) const POOLS: usize = 3;
@@ -27,6 +28,7 @@ pub(crate) enum Until {
 /// What a pool is made with; sizes in granules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
+    pub(crate) device: u8,
     pub(crate) limit: u8,
     /// 255: never release.
     pub(crate) threshold: u8,
@@ -43,11 +45,31 @@ pub(crate) enum Live {
     Abandon,
 }
 
+/// What another thread does with an event, or with its stream, while the event is being recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Meanwhile {
+    /// Records it on another stream.
+    Record {
+        stream: u8,
+    },
+    /// Makes a stream wait for it.
+    Wait {
+        stream: u8,
+    },
+    Query,
+    Synchronise,
+    /// Destroys it; on one thread that is refused.
+    Destroy,
+    /// Destroys the stream that it is recorded on; on one thread that is refused.
+    DestroyStream,
+}
+
 /// One step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
     CreateStream {
         stream: u8,
+        device: u8,
         kind: Kind,
     },
     DestroyStream {
@@ -92,6 +114,13 @@ pub(crate) enum Op {
         event: u8,
         stream: u8,
     },
+    /// A record that something is done in the middle of, before the driver or after it.
+    RecordAround {
+        event: u8,
+        stream: u8,
+        meanwhile: Meanwhile,
+        driver_first: bool,
+    },
     Wait {
         stream: u8,
         event: u8,
@@ -105,7 +134,9 @@ pub(crate) enum Op {
     SyncEvent {
         event: u8,
     },
-    SyncDevice,
+    SyncDevice {
+        device: u8,
+    },
     Trim {
         pool: u8,
         keep: u8,
@@ -133,15 +164,17 @@ pub(crate) enum Op {
 impl fmt::Display for Op {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::CreateStream { stream, kind } => write!(f, "create stream s{stream}, {kind:?}"),
+            Self::CreateStream { stream, device, kind } => {
+                write!(f, "create stream s{stream} on device {device}, {kind:?}")
+            }
             Self::DestroyStream { stream } => write!(f, "destroy stream s{stream}"),
             Self::CreateEvent { event } => write!(f, "create event e{event}"),
             Self::DestroyEvent { event } => write!(f, "destroy event e{event}"),
             Self::CreatePool { pool, shape } => {
-                let Shape { limit, threshold, reuse, wait_first, classes } = shape;
+                let Shape { device, limit, threshold, reuse, wait_first, classes } = shape;
                 write!(
                     f,
-                    "create pool p{pool}: limit {limit} granules, threshold {threshold}, switches {reuse:03b}, "
+                    "create pool p{pool} on device {device}: limit {limit} granules, threshold {threshold}, switches {reuse:03b}, "
                 )?;
                 write!(f, "{}", if wait_first { "waits first" } else { "grows first" })?;
                 write!(f, "{}", if classes { ", small blocks apart" } else { "" })
@@ -158,11 +191,15 @@ impl fmt::Display for Op {
             Self::Kernel { block, stream } => write!(f, "read b{block} on s{stream}"),
             Self::Use { block, stream, until } => write!(f, "record use of b{block} by s{stream} until {until:?}"),
             Self::Record { event, stream } => write!(f, "record e{event} on s{stream}"),
+            Self::RecordAround { event, stream, meanwhile, driver_first } => {
+                let when = if driver_first { "after" } else { "before" };
+                write!(f, "record e{event} on s{stream}, and {when} the driver's part {meanwhile:?} by another thread")
+            }
             Self::Wait { stream, event } => write!(f, "s{stream} waits for e{event}"),
             Self::Query { event } => write!(f, "query e{event}"),
             Self::SyncStream { stream } => write!(f, "synchronise s{stream}"),
             Self::SyncEvent { event } => write!(f, "synchronise e{event}"),
-            Self::SyncDevice => f.write_str("synchronise the device"),
+            Self::SyncDevice { device } => write!(f, "synchronise device {device}"),
             Self::Trim { pool, keep } => write!(f, "trim p{pool} to {keep} granules"),
             Self::Switch { pool, number, on } => {
                 write!(f, "switch {number} of p{pool} {}", if on { "on" } else { "off" })

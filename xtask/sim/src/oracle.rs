@@ -2,10 +2,12 @@
 //! released safely, and whether the pool overlooked any.
 
 use crate::failure::{Failure, Kind};
+use crate::fit::{Scope, View};
 use crate::memory::{Memory, Piece};
 use crate::order::{Order, Point};
 use crate::set::Set;
 use weir::driver::{Properties, Target};
+use weir::id::DeviceId;
 use weir::policy::Reuse;
 use weir::units::Bytes;
 
@@ -15,6 +17,7 @@ pub(crate) const SMALL: u8 = 2;
 
 /// What the oracle keeps of a pool.
 pub(crate) struct Pool {
+    pub(crate) device: DeviceId,
     pub(crate) base: u64,
     pub(crate) range: u64,
     pub(crate) limit: u64,
@@ -30,14 +33,33 @@ pub(crate) struct Pool {
 
 /// A malloc in flight.
 #[derive(Clone, Copy, Debug)]
-struct Asking {
-    pool: usize,
-    native: u64,
-    size: u64,
-    class: u8,
-    waited: bool,
+pub(crate) struct Asking {
+    pub(crate) pool: usize,
+    pub(crate) native: u64,
+    pub(crate) size: u64,
+    pub(crate) class: u8,
+    pub(crate) waited: bool,
     /// Whether it was judged already that the pool may go on to a costlier way; by way.
     judged: [bool; 3],
+}
+
+/// What must still come before the next use of memory, beside what is done with it from now on: only the legacy default
+/// stream's rules order it before this malloc, and they order work, and a malloc is none.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Kept {
+    pub(crate) points: Vec<Point>,
+    /// There were more than a pool has places for.
+    pub(crate) crowded: bool,
+}
+
+/// Positions that a block of the pool's has places for, that of the free among them.
+pub(crate) const PLACES: usize = 3;
+
+/// How many different streams these are.
+pub(crate) fn distinct(mut streams: Vec<u32>) -> usize {
+    streams.sort_unstable();
+    streams.dedup();
+    streams.len()
 }
 
 /// What a malloc does where nothing is free at once.
@@ -46,25 +68,6 @@ pub(crate) enum Way {
     Asks,
     Waits,
     Grows,
-}
-
-/// Where memory is looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Scope {
-    /// In granules that only the request's class had, and in whole granules inside one piece.
-    Class,
-    /// Anywhere.
-    All,
-}
-
-/// How a stream sees operations.
-struct View {
-    number: u32,
-    settled: Set,
-    /// Empty where orders along events do not count.
-    ahead: Set,
-    /// Driver slots of the pool's markers, where waits for them are imagined.
-    markers: Option<usize>,
 }
 
 pub(crate) struct Oracle {
@@ -80,7 +83,7 @@ pub(crate) struct Oracle {
     properties: Properties,
     asking: Option<Asking>,
     /// Granules that were mapped for it.
-    fresh: Vec<u64>,
+    pub(crate) fresh: Vec<u64>,
     /// `free_async` may make no driver call.
     pub(crate) quiet: bool,
     /// How many refusals and costlier ways were found justified.
@@ -108,8 +111,13 @@ impl Oracle {
         self.failure.get_or_insert(Failure::new(kind, text));
     }
 
-    fn granularity(&self) -> u64 {
+    pub(crate) fn granularity(&self) -> u64 {
         self.properties.granularity.get()
+    }
+
+    /// Whether it counts what the pool overlooks.
+    pub(crate) fn is_strict(&self) -> bool {
+        self.strict && !self.order.vague
     }
 
     /// The pool whose range holds an address.
@@ -121,38 +129,6 @@ impl Oracle {
     pub(crate) fn asked_about(&self, set: &mut Set) {
         let pieces = self.pools.iter().flat_map(|pool| &pool.memory.pieces);
         pieces.flat_map(|piece| &piece.points).for_each(|point| set.insert(point.id));
-    }
-
-    /// How a stream sees a pool's memory. Two answers: the most that the pool may rely on, and what it must know.
-    fn view(&self, pool: usize, native: u64, waited: bool, at_most: bool) -> View {
-        let pool = &self.pools[pool];
-        // A wait for what the pool knows to be complete needs no driver call.
-        let waits = pool.reuse.contains(Reuse::INTERNAL);
-        let asks = pool.reuse.contains(Reuse::OPPORTUNISTIC) || (at_most && (pool.asked || waits));
-        let settled = match (asks, at_most) {
-            (true, _) => self.order.known,
-            (false, true) => self.order.seen_at_most,
-            (false, false) => self.order.seen,
-        };
-        let events = waited || pool.reuse.contains(Reuse::EVENT);
-        let ahead = match (events, at_most) {
-            (true, _) => self.order.ahead(native),
-            // What a stream freed itself is its own, although others came first by the legacy stream's rules.
-            (false, true) => self.order.implied(native),
-            (false, false) => Set::NONE,
-        };
-        View { number: self.order.number(native), settled, ahead, markers: None }
-    }
-
-    fn reached(&self, view: &View, point: Point) -> bool {
-        point.stream == view.number
-            || view.settled.has(point.id)
-            || view.ahead.has(point.id)
-            || view.markers.is_some_and(|first| self.order.marked(point, first))
-    }
-
-    fn usable(&self, view: &View, piece: &Piece) -> bool {
-        !piece.live && !piece.crowded && piece.points.iter().all(|&point| self.reached(view, point))
     }
 
     // What the driver sees.
@@ -181,7 +157,7 @@ impl Oracle {
             }
             // Only the pool asks about streams; the program synchronises.
             Target::Stream(native) => self.order.complete_stream(native.0, Whose::Pool),
-            Target::Device(_) => self.order.complete_everything(Whose::Pool),
+            Target::Device(device) => self.order.complete_device(device, Whose::Pool),
         }
     }
 
@@ -190,7 +166,7 @@ impl Oracle {
         match what {
             Target::Marker(slot) => self.order.complete_laid(slot.0 as usize, Program),
             Target::Stream(native) => self.order.complete_stream(native.0, Program),
-            Target::Device(_) => self.order.complete_everything(Program),
+            Target::Device(device) => self.order.complete_device(device, Program),
         }
     }
 
@@ -241,12 +217,13 @@ impl Oracle {
 
     /// The pool turns to a costlier way: nothing that costs less may be there.
     pub(crate) fn turns_to(&mut self, way: Way) {
+        let strict = self.is_strict();
         let Some(asking) = &mut self.asking else { return };
-        if std::mem::replace(&mut asking.judged[way as usize], true) || !self.strict || self.order.vague {
+        if std::mem::replace(&mut asking.judged[way as usize], true) || !strict {
             return;
         }
         let asking = *asking;
-        let view = self.view(asking.pool, asking.native, asking.waited, false);
+        let view = View::least(self, &asking);
         match self.find(&asking, &view, Scope::Class) {
             Some((from, to)) => self.fail(
                 Kind::Missed,
@@ -265,29 +242,32 @@ impl Oracle {
         }
     }
 
-    /// The malloc got these bytes. Returns what must still come before their next use, since only the legacy default
-    /// stream's rule orders it before this malloc: that rule orders work, and a malloc is none.
-    pub(crate) fn end_malloc(&mut self, at: u64, given: u64) -> Vec<Point> {
-        let Some(asking) = self.asking.take() else { return Vec::new() };
+    /// The malloc got these bytes.
+    pub(crate) fn end_malloc(&mut self, at: u64, given: u64) -> Kept {
+        let Some(asking) = self.asking.take() else { return Kept::default() };
         let (from, to) = (at, at + given);
         if given != asking.size {
             self.fail(Kind::Unsafe, format!("{given} bytes were given for {} rounded up", asking.size));
         }
-        let view = self.view(asking.pool, asking.native, asking.waited, true);
-        let (past, granularity) = (self.order.past(asking.native), self.granularity());
-        let mut implied = Vec::new();
+        self.judge_safety(&asking, from, to);
+        self.judge_fit(&asking, at);
+        let kept = self.kept(&asking, from, to);
+        let granularity = self.granularity();
+        let memory = &mut self.pools[asking.pool].memory;
+        memory.take(from, to, asking.class);
+        let granules: Vec<u64> = self.fresh.drain(..).filter(|at| at + granularity > from && *at < to).collect();
+        granules.into_iter().for_each(|at| memory.open(at, at + granularity));
+        kept
+    }
+
+    /// All of it must be mapped, free, and ordered before whatever the stream does next.
+    fn judge_safety(&mut self, asking: &Asking, from: u64, to: u64) {
+        let view = View::most(self, asking);
         let mut expected = from;
         let mut wrong = None;
         for piece in self.pools[asking.pool].memory.overlapping(from, to) {
-            let unordered = piece.points.iter().any(|&point| !self.reached(&view, point));
-            if wrong.is_none() && (piece.live || unordered || piece.from > expected) {
+            if wrong.is_none() && (piece.live || !self.reached_all(&view, piece) || piece.from > expected) {
                 wrong = Some(shown(piece));
-            }
-            let only_implied = |p: &&Point| p.stream != view.number && !past.has(p.id) && !self.order.known.has(p.id);
-            for point in piece.points.iter().filter(only_implied) {
-                if !implied.contains(point) {
-                    implied.push(*point);
-                }
             }
             expected = piece.to;
         }
@@ -296,20 +276,42 @@ impl Oracle {
         } else if expected < to {
             self.fail(Kind::Unsafe, format!("a malloc got {from:#x}..{to:#x}, where not all is mapped"));
         }
-        let memory = &mut self.pools[asking.pool].memory;
-        memory.take(from, to, asking.class);
-        let granules: Vec<u64> = self.fresh.drain(..).filter(|at| at + granularity > from && *at < to).collect();
-        granules.into_iter().for_each(|at| memory.open(at, at + granularity));
-        implied
+    }
+
+    /// What must still come before the next use of memory that is given out now.
+    fn kept(&self, asking: &Asking, from: u64, to: u64) -> Kept {
+        let mut kept = Kept::default();
+        if !self.judges || !self.order.tied(asking.native) {
+            return kept;
+        }
+        let (past, implied) = (self.order.past(asking.native), self.order.implied(asking.native));
+        let number = self.order.number(asking.native);
+        let only_implied = |p: &&Point| p.stream != number && implied.has(p.id) && !past.has(p.id);
+        let mut streams = Vec::new();
+        for piece in self.pools[asking.pool].memory.overlapping(from, to) {
+            kept.crowded |= piece.crowded;
+            streams.extend(piece.points.iter().map(|point| point.stream));
+            for point in piece.points.iter().filter(only_implied) {
+                // What only the pool knows to be complete it keeps, although it need not.
+                match (self.order.known.has(point.id), self.order.seen.has(point.id)) {
+                    (false, _) => kept.points.push(*point),
+                    (true, seen) => kept.crowded |= !seen,
+                }
+            }
+        }
+        kept.points.sort_unstable_by_key(|point| point.id);
+        kept.points.dedup();
+        kept.crowded |= distinct(streams) > PLACES;
+        kept
     }
 
     /// The malloc was refused for want of memory, or of addresses.
     pub(crate) fn end_refused(&mut self, reserved: u64, device_free: u64, for_addresses: bool) {
         let Some(asking) = self.asking.take() else { return };
-        if !self.strict || self.order.vague {
+        if !self.is_strict() {
             return;
         }
-        let mut view = self.view(asking.pool, asking.native, asking.waited, false);
+        let mut view = View::least(self, &asking);
         if let Some((from, to)) = self.find(&asking, &view, Scope::All) {
             let text = format!("a malloc of {} bytes was refused although {from:#x}..{to:#x} was usable", asking.size);
             return self.fail(Kind::Missed, text);
@@ -342,7 +344,10 @@ impl Oracle {
         let granularity = self.granularity();
         let pool = &self.pools[asking.pool];
         let bytes = asking.size.next_multiple_of(granularity);
-        if pool.memory.longest_hole(pool.base, pool.range, granularity) < bytes {
+        // What a growth in stream order set aside keeps the addresses that it had yet to map.
+        let aside = |piece: &Piece| piece.crowded && !piece.live && piece.freed == 0;
+        if pool.memory.pieces.iter().any(aside) || pool.memory.longest_hole(pool.base, pool.range, granularity) < bytes
+        {
             return None;
         }
         if for_addresses {
@@ -350,7 +355,8 @@ impl Oracle {
         }
         let movable = self.movable(asking.pool);
         let created = bytes.saturating_sub(movable);
-        let others = (0..self.pools.len()).filter(|&p| p != asking.pool && !self.pools[p].dying);
+        let others = (0..self.pools.len())
+            .filter(|&p| p != asking.pool && !self.pools[p].dying && self.pools[p].device == pool.device);
         let others: u64 = others.map(|pool| self.movable(pool)).sum();
         let room = created <= pool.limit.saturating_sub(reserved) && created <= device_free + others;
         room.then(|| {
@@ -370,41 +376,9 @@ impl Oracle {
         pool.memory.whole(self.granularity(), complete)
     }
 
-    /// A run of free bytes that is long enough and that the view lets the stream have.
-    fn find(&self, asking: &Asking, view: &View, scope: Scope) -> Option<(u64, u64)> {
-        let granularity = self.granularity();
-        let memory = &self.pools[asking.pool].memory;
-        let (mut from, mut to) = (0, 0);
-        for piece in &memory.pieces {
-            if !self.usable(view, piece) {
-                (from, to) = (0, 0);
-                continue;
-            }
-            let whole = (piece.from.next_multiple_of(granularity), piece.to - piece.to % granularity);
-            if whole.1.saturating_sub(whole.0) >= asking.size.next_multiple_of(granularity) {
-                return Some(whole);
-            }
-            for (at, classes) in memory.classes(piece.from, piece.to) {
-                let (start, end) = (piece.from.max(at), piece.to.min(at + granularity));
-                if scope == Scope::Class && (memory.mixed || classes != asking.class) {
-                    (from, to) = (0, 0);
-                    continue;
-                }
-                if to != start {
-                    from = start;
-                }
-                to = end;
-                if to - from >= asking.size {
-                    return Some((from, to));
-                }
-            }
-        }
-        None
-    }
-
     /// After a synchronisation or a trim: nothing above `keep` that could go is left.
     pub(crate) fn judge_release(&mut self, pool: usize, keep: u64, reserved: u64, used: u64) {
-        if !self.judges || !self.strict || self.order.vague {
+        if !self.judges || !self.is_strict() {
             return;
         }
         let surplus = reserved.saturating_sub(keep.max(used));
@@ -426,13 +400,19 @@ impl Oracle {
 
     /// A pool is destroyed; what is live waits for everything.
     pub(crate) fn end_pool(&mut self, pool: usize, with_live: bool) {
-        let points = if with_live { self.order.add_everywhere() } else { Vec::new() };
+        let device = self.pools[pool].device;
+        let points = if with_live { self.order.add_everywhere(device) } else { Vec::new() };
         let pool = &mut self.pools[pool];
         pool.dying = true;
         for piece in pool.memory.pieces.iter_mut().filter(|piece| piece.live) {
             (piece.live, piece.crowded) = (false, true);
             piece.points.clone_from(&points);
         }
+    }
+
+    /// Bytes that are mapped in the pool at this address.
+    pub(crate) fn mapped_in(&self, base: u64) -> u64 {
+        self.pool_at(base).map_or(0, |pool| self.pools[pool].memory.mapped(self.granularity()))
     }
 
     pub(crate) fn unit(&self) -> Bytes {

@@ -3,7 +3,9 @@
 //!
 //! It is fed by the driver's side of the calls, not by what the pool says about them.
 
+use crate::op::DEVICES;
 use crate::set::Set;
+use weir::id::DeviceId;
 use weir::policy::StreamKind;
 
 /// An operation that somebody must come after: a malloc, a kernel, a use, a free, a mapping.
@@ -28,6 +30,7 @@ pub(crate) enum Whose {
 struct Stream {
     native: u64,
     number: u32,
+    device: DeviceId,
     kind: StreamKind,
     past: Set,
 }
@@ -50,12 +53,26 @@ pub(crate) struct Order {
     pub(crate) known: Set,
     /// As `seen`, with what a destroyed stream did whose place was given to another: the most that may count as seen.
     pub(crate) seen_at_most: Set,
-    /// The past of destroyed streams.
-    gone: Set,
-    /// Of those that the legacy default stream comes after.
-    gone_blocking: Set,
-    /// A stream that the legacy default stream comes after was destroyed: the pool may forget that order.
+    /// The past of destroyed streams, by device.
+    gone: [Gone; DEVICES],
+    /// The pool may have forgotten an order that it knew, or was never told one: a stream that the legacy default
+    /// stream's rules order was destroyed, or an event was used while it was being recorded.
     pub(crate) vague: bool,
+}
+
+/// What destroyed streams of one device did, and came after.
+#[derive(Clone, Copy, Debug)]
+struct Gone {
+    all: Set,
+    /// Of those that the legacy default stream comes after.
+    blocking: Set,
+    /// Complete, as only the pool knew when a stream of another device came: where that got the place, the pool cannot
+    /// tell any more that it was this device's.
+    displaced: Set,
+}
+
+impl Gone {
+    const NONE: Self = Self { all: Set::NONE, blocking: Set::NONE, displaced: Set::NONE };
 }
 
 fn blocking(kind: StreamKind) -> bool {
@@ -72,8 +89,7 @@ impl Order {
             seen: Set::NONE,
             known: Set::NONE,
             seen_at_most: Set::NONE,
-            gone: Set::NONE,
-            gone_blocking: Set::NONE,
+            gone: [Gone::NONE; DEVICES],
             vague: false,
         }
     }
@@ -91,27 +107,35 @@ impl Order {
         for set in pasts.chain(laid) {
             set.keep(asked_about);
         }
-        for set in [&mut self.seen, &mut self.known, &mut self.seen_at_most, &mut self.gone, &mut self.gone_blocking] {
+        let gone = self.gone.iter_mut().flat_map(|gone| [&mut gone.all, &mut gone.blocking, &mut gone.displaced]);
+        for set in gone.chain([&mut self.seen, &mut self.known, &mut self.seen_at_most]) {
             set.keep(asked_about);
         }
     }
 
-    pub(crate) fn begin_stream(&mut self, native: u64, kind: StreamKind) -> u32 {
+    pub(crate) fn begin_stream(&mut self, native: u64, device: DeviceId, kind: StreamKind) -> u32 {
         self.numbers += 1;
-        self.streams.push(Stream { native, number: self.numbers, kind, past: Set::NONE });
-        // The new stream may have the place of one of which only the pool knew that it was complete.
-        let mut complete = self.gone;
-        complete.keep(&self.known);
-        self.seen_at_most.add(&complete);
+        self.streams.push(Stream { native, number: self.numbers, device, kind, past: Set::NONE });
+        // The new stream may have the place of one, on any device, of which only the pool knew that it was complete.
+        for (of, gone) in self.gone.iter_mut().enumerate() {
+            let mut complete = gone.all;
+            complete.keep(&self.known);
+            self.seen_at_most.add(&complete);
+            if of != device.0 as usize {
+                complete.keep(&self.seen.rest());
+                gone.displaced.add(&complete);
+            }
+        }
         self.numbers
     }
 
     pub(crate) fn end_stream(&mut self, native: u64) {
         if let Some(at) = self.streams.iter().position(|s| s.native == native) {
             let stream = self.streams.swap_remove(at);
-            self.gone.add(&stream.past);
+            let gone = &mut self.gone[stream.device.0 as usize];
+            gone.all.add(&stream.past);
             if blocking(stream.kind) {
-                self.gone_blocking.add(&stream.past);
+                gone.blocking.add(&stream.past);
             }
             self.vague |= stream.kind != StreamKind::NonBlocking;
         }
@@ -129,40 +153,47 @@ impl Order {
         self.stream(native).map_or(0, |s| s.number)
     }
 
+    /// Live streams whose earlier work comes before the stream's next work by the rules of the legacy default stream.
+    fn followed<'o>(&'o self, stream: &'o Stream) -> impl Iterator<Item = &'o Stream> {
+        let same_device = |other: &&Stream| other.device == stream.device;
+        self.streams.iter().filter(same_device).filter(|other| match stream.kind {
+            StreamKind::NonBlocking => false,
+            StreamKind::Legacy => blocking(other.kind),
+            StreamKind::Blocking | StreamKind::PerThread => other.kind == StreamKind::Legacy,
+        })
+    }
+
+    /// What those rules alone put before whatever the stream does next.
+    pub(crate) fn implied(&self, native: u64) -> Set {
+        let Some(stream) = self.stream(native) else { return Set::NONE };
+        let mut implied = Set::NONE;
+        self.followed(stream).for_each(|other| implied.add(&other.past));
+        if stream.kind == StreamKind::Legacy {
+            implied.add(&self.gone[stream.device.0 as usize].blocking);
+        }
+        implied
+    }
+
     /// All that whatever the stream does next comes after: its past, and what the legacy default stream implies now.
     pub(crate) fn ahead(&self, native: u64) -> Set {
-        let Some(stream) = self.stream(native) else { return Set::NONE };
-        let mut ahead = stream.past;
-        match stream.kind {
-            StreamKind::NonBlocking => {}
-            StreamKind::Legacy => {
-                ahead.add(&self.gone_blocking);
-                self.streams.iter().filter(|s| blocking(s.kind)).for_each(|s| ahead.add(&s.past));
-            }
-            StreamKind::Blocking | StreamKind::PerThread => {
-                let legacy = self.streams.iter().filter(|s| s.kind == StreamKind::Legacy);
-                legacy.for_each(|s| ahead.add(&s.past));
-            }
-        }
+        let mut ahead = self.past(native);
+        ahead.add(&self.implied(native));
         ahead
     }
 
     /// Whether the rules of the legacy default stream order the stream against any other.
     pub(crate) fn tied(&self, native: u64) -> bool {
-        let kind = self.stream(native).map_or(StreamKind::NonBlocking, |s| s.kind);
-        match kind {
-            StreamKind::NonBlocking => false,
-            StreamKind::Legacy => true,
-            StreamKind::Blocking | StreamKind::PerThread => self.streams.iter().any(|s| s.kind == StreamKind::Legacy),
-        }
+        self.stream(native).is_some_and(|s| s.kind == StreamKind::Legacy || self.followed(s).next().is_some())
     }
 
-    /// What those rules alone put before whatever the stream does next.
-    pub(crate) fn implied(&self, native: u64) -> Set {
-        if self.tied(native) { self.ahead(native) } else { Set::NONE }
+    /// A free on the stream comes after all that is queued on those that it follows: an operation on each.
+    pub(crate) fn add_followed(&mut self, native: u64) -> Vec<Point> {
+        let Some(stream) = self.stream(native) else { return Vec::new() };
+        let followed: Vec<u64> = self.followed(stream).map(|other| other.native).collect();
+        followed.into_iter().map(|native| self.add(native)).collect()
     }
 
-    /// The stream's own past, without that.
+    /// The stream's own past, without what the legacy default stream implies.
     pub(crate) fn past(&self, native: u64) -> Set {
         self.stream(native).map_or(Set::NONE, |s| s.past)
     }
@@ -177,9 +208,9 @@ impl Order {
         point
     }
 
-    /// An operation on every stream.
-    pub(crate) fn add_everywhere(&mut self) -> Vec<Point> {
-        let natives: Vec<u64> = self.streams.iter().map(|s| s.native).collect();
+    /// An operation on every stream of a device.
+    pub(crate) fn add_everywhere(&mut self, device: DeviceId) -> Vec<Point> {
+        let natives: Vec<u64> = self.streams.iter().filter(|s| s.device == device).map(|s| s.native).collect();
         natives.into_iter().map(|native| self.add(native)).collect()
     }
 
@@ -230,9 +261,15 @@ impl Order {
         self.complete(&past, whose);
     }
 
-    pub(crate) fn complete_everything(&mut self, whose: Whose) {
-        let mut all = self.gone;
-        self.streams.iter().for_each(|s| all.add(&s.past));
+    /// All that is queued on a device is complete, and what that waited for.
+    pub(crate) fn complete_device(&mut self, device: DeviceId, whose: Whose) {
+        let gone = &self.gone[device.0 as usize];
+        if whose == Whose::Program {
+            self.seen_at_most.add(&gone.all);
+        }
+        let mut all = gone.all;
+        all.keep(&gone.displaced.rest());
+        self.streams.iter().filter(|s| s.device == device).for_each(|s| all.add(&s.past));
         self.complete(&all, whose);
     }
 

@@ -76,7 +76,7 @@ pub(crate) fn random(
     judge: Judge,
     store: Store,
 ) -> Outcome {
-    let mut generator = Generator::new(surroundings.seed, streams);
+    let mut generator = Generator::new(surroundings.seed, surroundings.devices, streams);
     run(surroundings, judge, store, |world, done| (done < steps).then(|| generator.next(world)))
 }
 

@@ -100,8 +100,8 @@ fn simpler(op: Op) -> Vec<Op> {
             smaller.chain(write.then_some(Op::Malloc { block, pool, stream, bytes, write: false })).collect()
         }
         Op::Run { count, seed } if count > 1 => vec![Op::Run { count: 1, seed }],
-        Op::CreateStream { stream, kind } if kind != crate::op::Kind::NonBlocking => {
-            vec![Op::CreateStream { stream, kind: crate::op::Kind::NonBlocking }]
+        Op::CreateStream { stream, device, kind } if kind != crate::op::Kind::NonBlocking => {
+            vec![Op::CreateStream { stream, device, kind: crate::op::Kind::NonBlocking }]
         }
         _ => Vec::new(),
     }

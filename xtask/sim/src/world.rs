@@ -1,28 +1,30 @@
 //! A program's places and what is in them; performs one step at a time and looks at everything after it.
 
-use crate::bench::{DEVICE, GRANULE, Pool, Surroundings};
+use crate::bench::{GRANULE, Pool, Surroundings};
 use crate::failure::{Failure, Kind};
-use crate::op::{self, BLOCKS, EVENTS, Live, Op, POOLS, STREAMS, Shape};
+use crate::op::{BLOCKS, EVENTS, Live, Op, POOLS, STREAMS};
 use crate::oracle;
 use crate::order::Point;
 use crate::set::{OPERATIONS, Set};
+use weir::PoolStats;
 use weir::driver::NativeStream;
-use weir::error::{OrderError, PoolError};
-use weir::id::{EventId, PoolId, StreamId};
-use weir::policy::{Attribute, Destroy, PoolConfig, Preference, Reuse, StreamKind};
+use weir::error::OrderError;
+use weir::id::{DeviceId, EventId, PoolId, StreamId};
+use weir::policy::{Attribute, Reuse};
 use weir::units::{Bytes, DevicePtr};
-use weir::{PoolStats, StreamConfig};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stream {
     pub(crate) id: StreamId,
     pub(crate) native: NativeStream,
     pub(crate) number: u32,
+    pub(crate) device: DeviceId,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PoolPlace {
     pub(crate) id: PoolId,
+    pub(crate) device: DeviceId,
     pub(crate) base: u64,
     pub(crate) limit: u64,
 }
@@ -45,7 +47,7 @@ pub(crate) struct Block {
     /// Numbers of streams of which uses were told.
     pub(crate) users: Vec<u32>,
     /// The pool may keep it longer than the oracle can tell: a stream of `until` is gone, and the pool may wait for the
-    /// next one in its place; or the legacy default stream's rules played a part.
+    /// next one in its place.
     pub(crate) crowded: bool,
 }
 
@@ -94,7 +96,8 @@ pub(crate) struct World<'a> {
     pub(crate) blocks: [Option<Block>; BLOCKS],
     pub(crate) tally: Tally,
     pub(crate) faults: bool,
-    /// Physical bytes of the device.
+    pub(crate) devices: u8,
+    /// Physical bytes of each device.
     pub(crate) total: u64,
     pub(crate) tags: u64,
 }
@@ -118,6 +121,7 @@ impl<'a> World<'a> {
             blocks: [const { None }; BLOCKS],
             tally: Tally { programs: 1, ..Tally::default() },
             faults: surroundings.faults > 0,
+            devices: surroundings.devices,
             total: u64::from(surroundings.granules) * GRANULE,
             tags: 0,
         }
@@ -135,7 +139,7 @@ impl<'a> World<'a> {
         self.streams.get(usize::from(place)).copied().flatten()
     }
 
-    fn event(&self, place: u8) -> Option<EventId> {
+    pub(crate) fn event(&self, place: u8) -> Option<EventId> {
         self.events.get(usize::from(place)).copied().flatten()
     }
 
@@ -155,7 +159,8 @@ impl<'a> World<'a> {
         let done = self.perform(op);
         // What the device or the oracle saw says more than a refusal that followed.
         self.look()?;
-        done
+        done?;
+        self.count()
     }
 
     /// What must hold after every step, beside the pool's own invariants.
@@ -192,7 +197,7 @@ impl<'a> World<'a> {
 
     fn perform(&mut self, op: Op) -> Done {
         match op {
-            Op::CreateStream { stream, kind } => self.create_stream(stream, kind),
+            Op::CreateStream { stream, device, kind } => self.create_stream(stream, device, kind),
             Op::DestroyStream { stream } => self.destroy_stream(stream),
             Op::CreateEvent { event } => self.create_event(event),
             Op::DestroyEvent { event } => self.destroy_event(event),
@@ -203,12 +208,15 @@ impl<'a> World<'a> {
             Op::Kernel { block, stream } => self.kernel(block, stream),
             Op::Use { block, stream, until } => self.tell_use(block, stream, until),
             Op::Record { event, stream } => self.on(event, stream, |w, event, stream| w.rt.record(event, stream)),
+            Op::RecordAround { event, stream, meanwhile, driver_first } => {
+                self.record_around((event, stream), meanwhile, driver_first)
+            }
             Op::Wait { stream, event } => self.on(event, stream, |w, event, stream| w.rt.wait(stream, event)),
             Op::Query { event } => match self.event(event) {
                 Some(event) => self.allow("query", self.rt.query(event).map(drop)),
                 None => Ok(()),
             },
-            Op::SyncStream { .. } | Op::SyncEvent { .. } | Op::SyncDevice => self.synchronise(op),
+            Op::SyncStream { .. } | Op::SyncEvent { .. } | Op::SyncDevice { .. } => self.synchronise(op),
             Op::Trim { pool, keep } => self.trim(pool, u64::from(keep) * GRANULE),
             Op::Switch { .. } | Op::Threshold { .. } => self.set(op),
             Op::Run { count, seed } => {
@@ -232,7 +240,7 @@ impl<'a> World<'a> {
     }
 
     /// Where the driver fails on demand, its failures are legal.
-    fn allow(&self, what: &str, result: Result<(), OrderError>) -> Done {
+    pub(crate) fn allow(&self, what: &str, result: Result<(), OrderError>) -> Done {
         match result {
             Ok(()) => Ok(()),
             Err(OrderError::Driver(_)) if self.faults => Ok(()),
@@ -240,164 +248,25 @@ impl<'a> World<'a> {
         }
     }
 
-    fn create_stream(&mut self, place: u8, kind: op::Kind) -> Done {
-        if self.stream(place).is_some() {
-            return Ok(());
-        }
-        let kind = match kind {
-            op::Kind::NonBlocking => StreamKind::NonBlocking,
-            op::Kind::Blocking => StreamKind::Blocking,
-            op::Kind::Legacy => StreamKind::Legacy,
-        };
-        // Full, or a second legacy stream.
-        let Ok(native) = self.sim().create_stream_of_kind(DEVICE, kind) else { return Ok(()) };
-        match self.rt.create_stream(StreamConfig { kind, ..StreamConfig::new(DEVICE, native) }) {
-            Ok(id) => {
-                let number = self.oracle().order.begin_stream(native.0, kind);
-                self.streams[usize::from(place)] = Some(Stream { id, native, number });
-                Ok(())
-            }
-            Err(error) => {
-                let _ = self.sim().destroy_stream(native);
-                match error {
-                    OrderError::ArenaFull(_) => Ok(()),
-                    error => self.allow("create stream", Err(error)),
-                }
-            }
-        }
-    }
-
-    /// Tells first what the program still owes: kernels of this stream that no free need come after otherwise.
-    fn destroy_stream(&mut self, place: u8) -> Done {
-        let Some(stream) = self.stream(place) else { return Ok(()) };
-        for at in 0..BLOCKS {
-            let Some(block) = &self.blocks[at] else { continue };
-            if block.open.iter().any(|&(on, _)| on == place) {
-                self.tell_now(at, place)?;
-            }
-            let point = self.block_ended(at, place, stream);
-            if let (Some(point), Some(block)) = (point, &mut self.blocks[at]) {
-                block.told.push(point);
-            }
-        }
-        self.rt.destroy_stream(stream.id).map_err(|error| refusal("destroy stream", error))?;
-        self.sim().destroy_stream(stream.native).map_err(|error| refusal("destroy the device's stream", error))?;
-        self.oracle().order.end_stream(stream.native.0);
-        self.streams[usize::from(place)] = None;
-        Ok(())
-    }
-
-    /// A stream that may use the block until it is freed ends: what it did counts.
-    fn block_ended(&mut self, at: usize, place: u8, stream: Stream) -> Option<Point> {
-        let block = self.blocks[at].as_mut()?;
-        let before = block.until.len();
-        block.until.retain(|&until| until != (place, stream.number));
-        block.crowded |= block.until.len() < before;
-        (block.until.len() < before).then(|| self.oracle().order.add(stream.native.0))
-    }
-
-    fn create_event(&mut self, place: u8) -> Done {
-        if self.event(place).is_none() {
-            let event = self.rt.create_event().map_err(|error| refusal("create event", error))?;
-            self.events[usize::from(place)] = Some(event);
-        }
-        Ok(())
-    }
-
-    fn destroy_event(&mut self, place: u8) -> Done {
-        match self.events[usize::from(place)].take() {
-            Some(event) => self.rt.destroy_event(event).map_err(|error| refusal("destroy event", error)),
-            None => Ok(()),
-        }
-    }
-
-    fn create_pool(&mut self, place: u8, shape: Shape) -> Done {
-        if self.pool(place).is_some() {
-            return Ok(());
-        }
-        let limit = (u64::from(shape.limit) * GRANULE).min(self.total);
-        let threshold = if shape.threshold == u8::MAX { u64::MAX } else { u64::from(shape.threshold) * GRANULE };
-        let config = PoolConfig {
-            limit: Bytes(limit),
-            threshold: Bytes(threshold),
-            reuse: Reuse::from_bits_truncate(shape.reuse),
-            preference: if shape.wait_first { Preference::WaitFirst } else { Preference::GrowFirst },
-            small_limit: Some(if shape.classes { Bytes(GRANULE / 8) } else { Bytes::ZERO }),
-            ..PoolConfig::new(DEVICE)
-        };
-        match self.rt.create_pool(config) {
-            Ok(id) => {
-                let PoolStats { base, range, .. } = self.stats(id)?;
-                self.oracle().pools.push(oracle::Pool {
-                    base: base.0,
-                    range: range.0,
-                    limit,
-                    threshold,
-                    reuse: config.reuse,
-                    small: if shape.classes { GRANULE / 8 } else { 0 },
-                    asked: config.reuse.contains(Reuse::OPPORTUNISTIC),
-                    dying: false,
-                    memory: Default::default(),
-                });
-                self.pools[usize::from(place)] = Some(PoolPlace { id, base: base.0, limit });
-                Ok(())
-            }
-            // Destroyed pools keep their places until their work is complete.
-            Err(PoolError::ArenaFull(_)) => Ok(()),
-            Err(PoolError::Driver(_)) if self.faults => Ok(()),
-            Err(error) => Err(refusal("create pool", error)),
-        }
-    }
-
-    pub(crate) fn stats(&self, pool: PoolId) -> Result<PoolStats, Failure> {
-        self.rt.stats(pool).map_err(|error| refusal("stats", error))
-    }
-
-    fn destroy_pool(&mut self, place: u8, live: Live) -> Done {
-        let Some(pool) = self.pool(place) else { return Ok(()) };
-        let blocks = self.blocks.iter().flatten().filter(|block| block.pool == place).count();
-        let at = self.oracle().pool_at(pool.base);
-        if blocks == 0 || live == Live::Abandon {
-            self.keep_counts(pool)?;
-            if let Some(at) = at {
-                self.oracle().end_pool(at, blocks > 0);
-            }
-        }
-        let how = if live == Live::Abandon { Destroy::WithLiveBlocks } else { Destroy::IfEmpty };
-        match self.rt.destroy_pool(pool.id, how) {
-            Ok(()) => {
-                self.pools[usize::from(place)] = None;
-                self.blocks.iter_mut().filter(|b| b.as_ref().is_some_and(|b| b.pool == place)).for_each(|b| *b = None);
-                Ok(())
-            }
-            Err(PoolError::LiveBlocks { count, .. }) if count == blocks as u64 && blocks > 0 => Ok(()),
-            Err(error) => Err(refusal("destroy pool", error)),
-        }
-    }
-
-    fn keep_counts(&mut self, pool: PoolPlace) -> Done {
-        let stats = self.stats(pool.id)?;
-        for (mine, theirs) in self.tally.by_source.iter_mut().zip(stats.by_source) {
-            *mine += theirs;
-        }
-        Ok(())
-    }
-
-    fn synchronise(&mut self, op: Op) -> Done {
-        let result = match op {
+    fn synchronise(&self, op: Op) -> Done {
+        let (device, result) = match op {
             Op::SyncStream { stream } => match self.stream(stream) {
-                Some(stream) => self.rt.synchronize_stream(stream.id),
+                Some(stream) => (stream.device, self.rt.synchronize_stream(stream.id)),
                 None => return Ok(()),
             },
             Op::SyncEvent { event } => match self.event(event) {
                 Some(event) => return self.allow("synchronise", self.rt.synchronize_event(event)),
                 None => return Ok(()),
             },
-            _ => self.rt.synchronize_device(DEVICE),
+            Op::SyncDevice { device } if device < self.devices => {
+                let device = DeviceId(u32::from(device));
+                (device, self.rt.synchronize_device(device))
+            }
+            _ => return Ok(()),
         };
         self.allow("synchronise", result)?;
         if result.is_ok() {
-            for pool in self.pools.iter().flatten() {
+            for pool in self.pools.iter().flatten().filter(|pool| pool.device == device) {
                 let threshold = self.threshold(*pool);
                 self.judge_release(*pool, threshold)?;
             }
@@ -463,15 +332,17 @@ impl<'a> World<'a> {
         }
         // The first may be needed to try again what failed.
         for _ in 0..2 {
-            let synchronised = self.rt.synchronize_device(DEVICE);
-            synchronised.map_err(|error| refusal("the last synchronisation", error))?;
+            for device in 0..self.devices {
+                let synchronised = self.rt.synchronize_device(DeviceId(u32::from(device)));
+                synchronised.map_err(|error| refusal("the last synchronisation", error))?;
+            }
         }
         self.look()?;
         self.verify()?;
-        let created = self.sim().created(DEVICE);
-        if created != Bytes::ZERO || self.sim().unchecked() != 0 {
+        let created: u64 = (0..self.devices).map(|device| self.sim().created(DeviceId(u32::from(device))).get()).sum();
+        if created != 0 || self.sim().unchecked() != 0 {
             let unchecked = self.sim().unchecked();
-            let text = format!("{created} of physical memory are left; {unchecked} accesses were not checked");
+            let text = format!("{created} bytes of physical memory are left; {unchecked} accesses were not checked");
             return Err(Failure::new(Kind::Leak, text));
         }
         Ok(())
