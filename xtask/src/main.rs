@@ -1,40 +1,7 @@
-//! The project's commands: `cargo xtask`, and later the installed binary.
+//! The project's commands as a program.
 
-// They panic where nobody reads; `say!` and `tell!` do not.
-#![deny(clippy::print_stdout, clippy::print_stderr)]
-
-#[macro_use]
-mod say;
-
-mod commands;
-mod failure;
-mod log;
-mod packages;
-mod panic_check;
-mod project;
-mod replay;
-mod size;
-mod step;
-
-use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let outcome = match commands::parser().try_get_matches() {
-        Ok(matches) => commands::run(&matches),
-        Err(error) => {
-            say::usage(&error);
-            // Help was asked for, or the command line is wrong.
-            if error.use_stderr() { Err(Failure::Said(2)) } else { Ok(()) }
-        }
-    };
-    let mut code = ExitCode::SUCCESS;
-    // What went wrong first decides the status.
-    for failure in [say::finish().err(), outcome.err()].into_iter().flatten() {
-        if !matches!(failure, Failure::Said(_)) {
-            tell!("error: {failure}");
-        }
-        code = failure.code();
-    }
-    code
+    xtask::main()
 }

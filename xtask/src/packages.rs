@@ -113,6 +113,28 @@ impl System {
         }
     }
 
+    /// Whether the nightly toolchain is there with all of `components`, after an attempt to get what is missing.
+    pub(crate) fn ensure_nightly(&self, components: &[&str]) -> Result<(), String> {
+        if components.is_empty() || nightly_has(components) {
+            return Ok(());
+        }
+        let mut arguments = match first_line("rustup", &["run", "nightly", "rustc", "--version"]) {
+            Some(_) => vec!["component", "add", "--toolchain", "nightly"],
+            None => vec!["toolchain", "install", "nightly", "--profile", "minimal"],
+        };
+        // `toolchain install` wants its option before each, `component add` the names alone.
+        let option = (arguments[0] == "toolchain").then_some("--component");
+        arguments.extend(components.iter().flat_map(|component| option.into_iter().chain([*component])));
+        if self.permission == Permission::Install {
+            // Whether it worked is seen by looking again.
+            let _ = step::run("the nightly toolchain", Command::new("rustup").args(&arguments));
+        }
+        if nightly_has(components) {
+            return Ok(());
+        }
+        Err(format!("the nightly toolchain lacks {}; run: rustup {}", components.join(" or "), arguments.join(" ")))
+    }
+
     fn may_install(&self) -> bool {
         self.permission == Permission::Install
             && find_program("apt-get").is_some()
@@ -139,6 +161,14 @@ fn apt(arguments: &[&str]) {
     if let Err(failure) = step::run("system packages", &mut command) {
         tell!("warning: {failure}");
     }
+}
+
+/// Whether the nightly toolchain has all of these components.
+fn nightly_has(components: &[&str]) -> bool {
+    let listing = Command::new("rustup").args(["component", "list", "--installed", "--toolchain", "nightly"]).output();
+    let Some(listing) = listing.ok().filter(|listing| listing.status.success()) else { return false };
+    let installed = String::from_utf8_lossy(&listing.stdout).into_owned();
+    components.iter().all(|component| installed.lines().any(|line| line.starts_with(component)))
 }
 
 fn missing(needs: &[Need]) -> Vec<Need> {

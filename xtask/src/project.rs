@@ -25,7 +25,18 @@ pub(crate) fn shown(path: &Path) -> String {
 
 /// A cargo command that runs in the root.
 pub(crate) fn cargo<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    in_root(command, arguments)
+}
+
+/// The same with the nightly toolchain.
+pub(crate) fn nightly<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
+    let mut command = Command::new("rustup");
+    command.args(["run", "nightly", "cargo"]);
+    in_root(command, arguments)
+}
+
+fn in_root<S: AsRef<OsStr>>(mut command: Command, arguments: impl IntoIterator<Item = S>) -> Command {
     command.args(arguments).current_dir(root());
     // What cargo tells the package that it runs is about this package, not about the one to be built.
     for (name, _) in std::env::vars_os() {

@@ -1,6 +1,6 @@
 //! `ci`: everything that must hold before a change goes in.
 
-use crate::commands::{bindgen, explore, no_install, sim, test};
+use crate::commands::{bindgen, explore, no_install, sanitize, sim, test};
 use crate::failure::Failure;
 use crate::packages::{LIBCLANG, Permission, System};
 use crate::panic_check;
@@ -16,7 +16,7 @@ struct Part {
     run: fn(&System) -> Result<(), Failure>,
 }
 
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 9] = [
     Part { name: "fmt", run: |_| fmt() },
     Part { name: "clippy", run: |_| clippy() },
     Part { name: "docs", run: |_| docs() },
@@ -24,13 +24,14 @@ const PARTS: [Part; 8] = [
     Part { name: "panics", run: |_| panics() },
     Part { name: "generated", run: generated },
     Part { name: "sim", run: |_| simulation() },
+    Part { name: "sanitize", run: sanitize::affordable },
     // Last: the output ends with the test runner's summary.
     Part { name: "test", run: test::all },
 ];
 
 pub(crate) fn parser() -> Command {
     Command::new("ci")
-        .about("Format, lints, documentation, no_std, panic check, generated files, simulation, then every test")
+        .about("Format, lints, documentation, no_std, panic check, generated files, simulation, sanitizers, then every test")
         .arg(
             Arg::new("only")
                 .long("only")
@@ -85,6 +86,12 @@ fn docs() -> Result<(), Failure> {
 fn simulation() -> Result<(), Failure> {
     let mut command = project::cargo(["test", "--release", "--package", "weir-sim-run", "--features", "plant"]);
     step::run("planted faults are found", &mut command)?;
+    let mut command = project::cargo(["test", "--release", "--package", "weir-explore", "--features", "plant"]);
+    step::run("small programs show planted faults", &mut command)?;
+    let mut command = project::cargo(["test", "--release", "--package", "weir", "--features", "sim"]);
+    step::run("every order of two threads", command.args(["--test", "pool_windows"]))?;
+    let mut command = project::cargo(["test", "--release", "--package", "weir", "--features", "sim,plant"]);
+    step::run("windows that are left open are found", command.args(["--test", "pool_windows_plants"]))?;
     step::run("two million steps of simulation", &mut sim::steps(1, 2_000_000))?;
     step::run("every small program", &mut explore::explorer(explore::CI_DEPTH))
 }

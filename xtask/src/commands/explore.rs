@@ -5,12 +5,16 @@ use crate::{project, step};
 use clap::{Arg, ArgMatches, Command};
 use std::ffi::OsString;
 
-/// What `ci` runs: about a minute on two cores.
+/// What `ci` runs: about a minute on two cores, all families together.
 pub(crate) const CI_DEPTH: &str = "7";
 
 pub(crate) fn parser() -> Command {
     Command::new("explore")
         .about("Run every program of up to N operations on 3 streams, 2 events and 2 blocks, under all switches")
+        .arg(Arg::new("family").long("family").value_name("NAME").value_parser(["plain", "streams", "faults"]).help(
+            "One family only: plain; streams, in which they are destroyed and others take their places; faults, \
+                     in which driver calls fail [default: all, the last two with one operation less]",
+        ))
         .arg(
             Arg::new("depth")
                 .long("depth")
@@ -35,6 +39,9 @@ pub(crate) fn parser() -> Command {
 pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     let depth = arguments.get_one::<u8>("depth").copied().unwrap_or(1);
     let mut command = explorer(&depth.to_string());
+    if let Some(family) = arguments.get_one::<String>("family") {
+        command.args(["--family", family]);
+    }
     if let Some(threads) = arguments.get_one::<u16>("threads") {
         command.args(["--threads".into(), OsString::from(threads.to_string())]);
     }

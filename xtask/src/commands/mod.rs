@@ -5,11 +5,16 @@ mod check;
 mod ci;
 mod demo;
 mod explore;
+mod fuzz;
+mod latency;
 mod libs;
 mod replay;
+mod sanitize;
 mod sim;
 mod test;
 mod viz;
+
+pub use replay::replay_text;
 
 use crate::failure::Failure;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -20,13 +25,16 @@ struct Entry {
     run: fn(&ArgMatches) -> Result<(), Failure>,
 }
 
-const ALL: [Entry; 10] = [
+const ALL: [Entry; 13] = [
     Entry { parser: demo::parser, run: demo::run },
     Entry { parser: replay::parser, run: replay::run },
     Entry { parser: viz::parser, run: viz::run },
     Entry { parser: check::parser, run: check::run },
     Entry { parser: sim::parser, run: sim::run },
     Entry { parser: explore::parser, run: explore::run },
+    Entry { parser: fuzz::parser, run: fuzz::run },
+    Entry { parser: sanitize::parser, run: sanitize::run },
+    Entry { parser: latency::parser, run: latency::run },
     Entry { parser: test::parser, run: test::run },
     Entry { parser: ci::parser, run: ci::run },
     Entry { parser: libs::parser, run: libs::run },

@@ -159,8 +159,32 @@ fn options(arguments: &ArgMatches) -> Result<Options, Failure> {
     })
 }
 
+/// What `cargo xtask replay - OPTIONS` prints for a log on its standard input.
+///
+/// # Errors
+/// What it would say instead.
+pub fn replay_text(log: &[u8], options: &[&str]) -> Result<String, String> {
+    let words = ["replay", "-"].iter().chain(options);
+    let arguments = parser().try_get_matches_from(words).map_err(|error| error.to_string())?;
+    let options = self::options(&arguments).map_err(|failure| failure.to_string())?;
+    let program = Program::read(log).map_err(|error| error.to_string())?;
+    let summary = replay(&program, &options).map_err(|failure| failure.to_string())?;
+    Ok(if arguments.get_flag("json") { summary.json().to_string() } else { text(&summary, &options) })
+}
+
 /// The table and its notes; with `json` on standard error, and the object alone on standard output.
 fn say(summary: &Summary, options: &Options, json: bool) {
+    let text = text(summary, options);
+    if json {
+        crate::say::aside(format_args!("{text}"));
+        say!("{}", summary.json());
+    } else {
+        crate::say::text(&text);
+    }
+}
+
+/// The table and its notes.
+fn text(summary: &Summary, options: &Options) -> String {
     let rows: Vec<Vec<String>> = summary.lines().into_iter().map(|(name, value)| vec![name, value]).collect();
     let mut text = table(&["", &format!("{}, {}", summary.driver, summary.policy)], &rows);
     for note in summary.notes() {
@@ -169,12 +193,7 @@ fn say(summary: &Summary, options: &Options, json: bool) {
     if let Some(log) = &options.log {
         text += &format!("the event log: cargo xtask viz {}\n", log.display());
     }
-    if json {
-        crate::say::aside(format_args!("{text}"));
-        say!("{}", summary.json());
-    } else {
-        crate::say::text(&text);
-    }
+    text
 }
 
 #[cfg(test)]

@@ -49,7 +49,8 @@ impl Boxes {
             host_clock: vec![0; sizing.streams],
             stream_clocks: vec![0; sizing.streams * sizing.streams],
             marker_clocks: vec![0; sizing.streams * markers],
-            ops: vec![SimOp::EMPTY; 1 << 20],
+            // A row queues a kernel, markers and waits.
+            ops: vec![SimOp::EMPTY; (sizing.rows * 32 + (1 << 12)).min(1 << 20)],
             // An access leaves a piece in each granule that it touches, and a tag.
             pieces: vec![SimPiece::EMPTY; (granules * 8).clamp(1 << 16, 1 << 24) + sizing.live * 16],
         }

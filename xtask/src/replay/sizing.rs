@@ -20,6 +20,7 @@ pub(crate) struct Sizing {
     pub(crate) events: usize,
     pub(crate) markers: usize,
     pub(crate) mallocs: usize,
+    pub(crate) rows: usize,
     /// Blocks that are live at once.
     pub(crate) live: usize,
 }
@@ -43,6 +44,7 @@ impl Sizing {
             events: program.events + AROUND,
             markers: MARKERS,
             mallocs,
+            rows: program.ops.len(),
             live: live(program) + AROUND,
         }
     }

@@ -1,0 +1,45 @@
+//! The project's commands: `cargo xtask`, and later the installed binary. A library, so that what reads other people's
+//! files can be given bytes that are none.
+
+// They panic where nobody reads; `say!` and `tell!` do not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+#[macro_use]
+mod say;
+
+mod commands;
+mod failure;
+mod log;
+mod packages;
+mod panic_check;
+mod project;
+mod replay;
+mod size;
+mod step;
+
+pub use commands::replay_text;
+
+use failure::Failure;
+use std::process::ExitCode;
+
+/// Does what the command line says.
+#[must_use]
+pub fn main() -> ExitCode {
+    let outcome = match commands::parser().try_get_matches() {
+        Ok(matches) => commands::run(&matches),
+        Err(error) => {
+            say::usage(&error);
+            // Help was asked for, or the command line is wrong.
+            if error.use_stderr() { Err(Failure::Said(2)) } else { Ok(()) }
+        }
+    };
+    let mut code = ExitCode::SUCCESS;
+    // What went wrong first decides the status.
+    for failure in [say::finish().err(), outcome.err()].into_iter().flatten() {
+        if !matches!(failure, Failure::Said(_)) {
+            tell!("error: {failure}");
+        }
+        code = failure.code();
+    }
+    code
+}
