@@ -207,6 +207,17 @@ impl<'a> Blocks<'a> {
         Walk { blocks: self, next: first, steps: self.slots.len() }
     }
 
+    /// The same backwards, beginning with `last`.
+    pub(crate) fn walk_back(&self, last: Link) -> impl Iterator<Item = (usize, &Block)> {
+        let mut next = last;
+        (0..self.slots.len()).map_while(move |_| {
+            let slot = next.slot()?;
+            let block = self.slots.get(slot);
+            next = block.prev;
+            Some((slot, block))
+        })
+    }
+
     /// The block that holds `at`; walks the range, for error reports.
     pub(crate) fn holding(&self, first: Link, at: u64) -> Option<usize> {
         self.walk(first).find(|&(_, b)| b.at <= at && at < b.end()).map(|(slot, _)| slot)

@@ -3,7 +3,7 @@
 //! A driver is called without any lock of weir's held, possibly from several threads at once. Every call is
 //! all-or-nothing: after an `Err` the device is as before.
 
-use crate::id::DeviceId;
+use crate::id::{DeviceId, PoolId};
 use crate::units::{Bytes, DevicePtr, Nanos};
 use core::fmt;
 
@@ -214,7 +214,9 @@ pub trait Driver {
         stream: Option<NativeStream>,
     ) -> Result<(), DriverError>;
 
-    /// Unmaps the granule at `at`, which no unfinished work uses.
+    /// Unmaps the granule at `at`, which no unfinished work uses. Where a stream is named (only drivers with
+    /// [`Capabilities::MAP_IN_STREAM_ORDER`] see that), work queued before on that stream, and what it comes after, may
+    /// still use it: it is unmapped when the stream comes to it.
     ///
     /// # Errors
     /// The granule is still mapped.
@@ -248,50 +250,105 @@ pub trait Driver {
     /// Reads a monotonic clock. The only call made from [`free_async`](crate::Runtime::free_async): it must be
     /// harmless in a host callback.
     fn now(&self) -> Nanos;
+
+    /// A malloc is about to be refused: the embedder may give memory back, in the pool or elsewhere on the device. It may
+    /// call the runtime, but for another malloc. Called without any lock; [`OnPressure`] makes a closure of it.
+    fn pressure(&self, pressure: Pressure) -> Relief {
+        let _ = pressure;
+        Relief::Nothing
+    }
+}
+
+/// What a malloc lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Pressure {
+    /// The pool that has nothing for it.
+    pub pool: PoolId,
+    /// The device whose memory it is.
+    pub device: DeviceId,
+    /// The size that was asked for, rounded up to the alignment.
+    pub bytes: Bytes,
+}
+
+/// What was done about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Relief {
+    /// Nothing: the malloc is refused.
+    Nothing,
+    /// Something was given back: the malloc tries everything again.
+    Some,
+}
+
+/// A driver with a callback for [`Driver::pressure`].
+#[derive(Clone, Copy, Debug)]
+pub struct OnPressure<D, F> {
+    /// The driver.
+    pub driver: D,
+    /// The callback.
+    pub relieve: F,
+}
+
+/// The calls of a driver, each handed on to another one.
+macro_rules! hand_on {
+    ($this:ident => $driver:expr) => {
+        fn properties(&$this, device: DeviceId) -> Result<Properties, DriverError> {
+            $driver.properties(device)
+        }
+        fn reserve(&$this, device: DeviceId, bytes: Bytes) -> Result<DevicePtr, DriverError> {
+            $driver.reserve(device, bytes)
+        }
+        fn release(&$this, device: DeviceId, base: DevicePtr, bytes: Bytes) -> Result<(), DriverError> {
+            $driver.release(device, base, bytes)
+        }
+        fn create(&$this, device: DeviceId) -> Result<GranuleHandle, DriverError> {
+            $driver.create(device)
+        }
+        fn destroy(&$this, device: DeviceId, granule: GranuleHandle) -> Result<(), DriverError> {
+            $driver.destroy(device, granule)
+        }
+        fn map(
+            &$this,
+            device: DeviceId,
+            at: DevicePtr,
+            granule: GranuleHandle,
+            stream: Option<NativeStream>,
+        ) -> Result<(), DriverError> {
+            $driver.map(device, at, granule, stream)
+        }
+        fn unmap(&$this, device: DeviceId, at: DevicePtr, stream: Option<NativeStream>) -> Result<(), DriverError> {
+            $driver.unmap(device, at, stream)
+        }
+        fn lay(&$this, marker: MarkerSlot, stream: NativeStream) -> Result<(), DriverError> {
+            $driver.lay(marker, stream)
+        }
+        fn query(&$this, what: Target) -> Result<Completion, DriverError> {
+            $driver.query(what)
+        }
+        fn wait(&$this, stream: NativeStream, marker: MarkerSlot) -> Result<(), DriverError> {
+            $driver.wait(stream, marker)
+        }
+        fn synchronise(&$this, what: Target) -> Result<(), DriverError> {
+            $driver.synchronise(what)
+        }
+        fn now(&$this) -> Nanos {
+            $driver.now()
+        }
+    };
 }
 
 impl<D: Driver + ?Sized> Driver for &D {
-    fn properties(&self, device: DeviceId) -> Result<Properties, DriverError> {
-        (**self).properties(device)
+    hand_on!(self => (**self));
+    fn pressure(&self, pressure: Pressure) -> Relief {
+        (**self).pressure(pressure)
     }
-    fn reserve(&self, device: DeviceId, bytes: Bytes) -> Result<DevicePtr, DriverError> {
-        (**self).reserve(device, bytes)
-    }
-    fn release(&self, device: DeviceId, base: DevicePtr, bytes: Bytes) -> Result<(), DriverError> {
-        (**self).release(device, base, bytes)
-    }
-    fn create(&self, device: DeviceId) -> Result<GranuleHandle, DriverError> {
-        (**self).create(device)
-    }
-    fn destroy(&self, device: DeviceId, granule: GranuleHandle) -> Result<(), DriverError> {
-        (**self).destroy(device, granule)
-    }
-    fn map(
-        &self,
-        device: DeviceId,
-        at: DevicePtr,
-        granule: GranuleHandle,
-        stream: Option<NativeStream>,
-    ) -> Result<(), DriverError> {
-        (**self).map(device, at, granule, stream)
-    }
-    fn unmap(&self, device: DeviceId, at: DevicePtr, stream: Option<NativeStream>) -> Result<(), DriverError> {
-        (**self).unmap(device, at, stream)
-    }
-    fn lay(&self, marker: MarkerSlot, stream: NativeStream) -> Result<(), DriverError> {
-        (**self).lay(marker, stream)
-    }
-    fn query(&self, what: Target) -> Result<Completion, DriverError> {
-        (**self).query(what)
-    }
-    fn wait(&self, stream: NativeStream, marker: MarkerSlot) -> Result<(), DriverError> {
-        (**self).wait(stream, marker)
-    }
-    fn synchronise(&self, what: Target) -> Result<(), DriverError> {
-        (**self).synchronise(what)
-    }
-    fn now(&self) -> Nanos {
-        (**self).now()
+}
+
+impl<D: Driver, F: Fn(Pressure) -> Relief> Driver for OnPressure<D, F> {
+    hand_on!(self => self.driver);
+    fn pressure(&self, pressure: Pressure) -> Relief {
+        (self.relieve)(pressure)
     }
 }
 

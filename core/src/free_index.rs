@@ -162,6 +162,26 @@ impl<'a> FreeIndex<'a> {
         }
     }
 
+    /// The largest entry of at least `size` bytes that the judge lets through; ties go to the lower address.
+    pub(crate) fn largest<R: Copy>(
+        &self,
+        blocks: &Blocks<'_>,
+        (pool, kind): (usize, Kind),
+        size: u64,
+        judge: impl Fn(&Block) -> Option<R>,
+    ) -> Option<(usize, R)> {
+        let mut bin = BINS;
+        while bin > bin_of(size) {
+            bin = bin.wrapping_sub(1);
+            let candidates = self.list(blocks, pool, kind, bin).filter(|(_, b)| b.size >= size);
+            let judged = candidates.filter_map(|(slot, b)| judge(b).map(|rank| (slot, b, rank)));
+            if let Some((slot, _, rank)) = judged.max_by_key(|(_, b, _)| (b.size, Reverse(b.at))) {
+                return Some((slot, rank));
+            }
+        }
+        None
+    }
+
     fn list<'b>(
         &self,
         blocks: &'b Blocks<'_>,

@@ -3,6 +3,8 @@
 use crate::arena::{Empty, Link, Lookup, Slots};
 use crate::driver::GranuleHandle;
 use crate::error::{Arena, ArenaFull};
+use crate::order::Mark;
+use crate::units::Seq;
 
 /// Where a granule is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,8 +16,9 @@ pub(crate) enum Place {
     Transit,
     /// Mapped at this address.
     Mapped(u64),
-    /// Unmapped, but the driver would not destroy it; tried again at the next release.
-    Quarantined,
+    /// Not mapped, and not destroyed: the driver would not, or a stream has yet to unmap it (at that position). Tried
+    /// again at the next release.
+    Quarantined { stream: u32, seq: Seq },
 }
 
 /// One granule.
@@ -81,7 +84,7 @@ impl<'a> Granules<'a> {
 
     /// The granule is gone; its slot is given back.
     pub(crate) fn end(&mut self, slot: usize) {
-        if self.slots.get(slot).place == Place::Quarantined {
+        if matches!(self.slots.get(slot).place, Place::Quarantined { .. }) {
             self.quarantined = self.quarantined.saturating_sub(1);
         }
         *self.slots.get_mut(slot) = Granule { next: self.spare, ..Granule::EMPTY };
@@ -115,18 +118,23 @@ impl<'a> Granules<'a> {
         self.slots.get_mut(slot).place = Place::Transit;
     }
 
-    /// The driver would not destroy it.
-    pub(crate) fn quarantine(&mut self, slot: usize) {
-        self.slots.get_mut(slot).place = Place::Quarantined;
+    /// It cannot be destroyed now, and not before `after` is complete.
+    pub(crate) fn quarantine(&mut self, slot: usize, after: Mark) {
+        self.slots.get_mut(slot).place = Place::Quarantined { stream: after.stream as u32, seq: after.seq };
         self.quarantined = self.quarantined.saturating_add(1);
     }
 
-    /// A quarantined granule of the pool.
-    pub(crate) fn quarantined_of(&self, pool: usize) -> Option<usize> {
+    /// A quarantined granule of the pool that may be tried again.
+    pub(crate) fn quarantined_of(&self, pool: usize, ready: impl Fn(Mark) -> bool) -> Option<usize> {
         if self.quarantined == 0 {
             return None;
         }
-        let mine = |g: &Granule| g.place == Place::Quarantined && g.pool as usize == pool;
+        let mine = |g: &Granule| match g.place {
+            Place::Quarantined { stream, seq } => {
+                g.pool as usize == pool && ready(Mark { stream: stream as usize, seq })
+            }
+            Place::Unused | Place::Transit | Place::Mapped(_) => false,
+        };
         self.slots.iter().find(|(_, g)| mine(g)).map(|(slot, _)| slot)
     }
 

@@ -14,12 +14,14 @@
 
 mod arena;
 mod block;
+mod demand;
 pub mod driver;
 pub mod error;
 mod error_text;
 mod facts;
 mod free_index;
 mod granule;
+mod growth;
 pub mod id;
 mod name;
 mod order;

@@ -37,6 +37,68 @@ pub enum Preference {
     WaitFirst,
 }
 
+/// How much a pool grows at a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Growth {
+    /// By the granules that a request needs, the free ones of the pool being moved first.
+    #[default]
+    Frugal,
+    /// By at least this many bytes, in whole granules, as far as the limit and the device allow: fewer, larger growths.
+    Eager(Bytes),
+}
+
+/// What a synchronisation does with memory above the release threshold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Release {
+    /// Releases it, but where the same bytes were released and created again for three rounds, keeps what recent rounds
+    /// needed until demand falls.
+    #[default]
+    Hysteresis,
+    /// Releases it at every synchronisation, as CUDA and CANN do.
+    Always,
+}
+
+/// What comes before a refusal when memory was freed, but its work is not finished.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Blocking {
+    /// Nothing: the call never waits on the host.
+    #[default]
+    Never,
+    /// The host waits for the work that holds most back, as long as that helps.
+    WhenExhausted,
+}
+
+/// The settings of a pool that seldom need to be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Tuning {
+    /// How much the pool grows at a time. Default: frugally.
+    pub growth: Growth,
+    /// Whether it releases at every synchronisation. Default: with hysteresis.
+    pub release: Release,
+    /// Whether a malloc may wait on the host before it is refused. Default: never.
+    pub blocking: Blocking,
+    /// How many times its limit a pool reserves as addresses, at least 1. Default (`None`): on devices with
+    /// [`SPARSE_ADDRESSES`](crate::driver::Capabilities::SPARSE_ADDRESSES) 1 + half of log2 of its granules, rounded up,
+    /// which is what whole granules need in the worst case (Robson 1974); elsewhere 1.
+    pub addresses: Option<u32>,
+}
+
+impl Tuning {
+    /// The defaults.
+    pub const DEFAULT: Self =
+        Self { growth: Growth::Frugal, release: Release::Hysteresis, blocking: Blocking::Never, addresses: None };
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
 /// How a pool is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -54,6 +116,8 @@ pub struct PoolConfig {
     /// Requests up to this size are packed apart from larger ones, so that they do not pin whole granules of theirs.
     /// Default: an eighth of a granule (`None`).
     pub small_limit: Option<Bytes>,
+    /// What seldom needs to be chosen.
+    pub tuning: Tuning,
 }
 
 impl PoolConfig {
@@ -67,6 +131,7 @@ impl PoolConfig {
             reuse: Reuse::all(),
             preference: Preference::GrowFirst,
             small_limit: None,
+            tuning: Tuning::DEFAULT,
         }
     }
 }

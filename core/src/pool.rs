@@ -1,12 +1,13 @@
 //! Pools: settings and counts. A pool is a reserved address range, a limit and a policy.
 
 use crate::arena::{Empty, Link};
+use crate::demand::Demand;
 use crate::driver::Properties;
 use crate::error::BadId;
 use crate::id::{DeviceId, PoolId};
 use crate::order::Level;
 use crate::plant::{self, Plant};
-use crate::policy::{PoolConfig, Preference, Reuse};
+use crate::policy::{Growth, PoolConfig, Preference, Reuse, Tuning};
 use crate::trace::Source;
 use crate::units::{Bytes, DevicePtr};
 
@@ -42,6 +43,10 @@ pub struct PoolSlot {
     pub(crate) limit: u64,
     pub(crate) threshold: u64,
     pub(crate) small_limit: u64,
+    pub(crate) tuning: Tuning,
+    pub(crate) demand: Demand,
+    /// Down to so many reserved bytes a synchronisation releases: the threshold, or more where that pays.
+    pub(crate) kept: u64,
     pub(crate) granularity: u64,
     pub(crate) alignment: u64,
     /// The first block of the range.
@@ -81,6 +86,9 @@ impl Empty for PoolSlot {
         limit: 0,
         threshold: 0,
         small_limit: 0,
+        tuning: Tuning::DEFAULT,
+        demand: Demand::NONE,
+        kept: 0,
         granularity: 0,
         alignment: 0,
         first: Link::NONE,
@@ -152,6 +160,7 @@ impl PoolSlot {
     pub(crate) fn add_used(&mut self, given: u64, asked: u64) {
         self.used = self.used.wrapping_add(given);
         self.used_high = self.used_high.max(self.used);
+        self.demand.note_used(self.used);
         self.requested = self.requested.wrapping_add(asked);
         self.requested_high = self.requested_high.max(self.requested);
         self.live_blocks = self.live_blocks.wrapping_add(1);
@@ -166,12 +175,26 @@ impl PoolSlot {
     }
 
     pub(crate) fn add_reserved(&mut self, bytes: u64) {
+        self.demand.note_created(bytes);
         self.reserved = self.reserved.wrapping_add(bytes);
         self.reserved_high = self.reserved_high.max(self.reserved);
     }
 
     pub(crate) fn take_reserved(&mut self, bytes: u64) {
         self.reserved = self.reserved.wrapping_sub(bytes);
+    }
+
+    /// Up to so many bytes are left beyond the threshold.
+    pub(crate) fn kept_beyond(&self) -> u64 {
+        self.kept.saturating_sub(self.threshold)
+    }
+
+    /// Bytes of an eager growth in whole granules; 0: frugal.
+    pub(crate) fn step(&self) -> u64 {
+        match self.tuning.growth {
+            Growth::Frugal => 0,
+            Growth::Eager(step) => self.granule_up(step.0.min(self.limit)),
+        }
     }
 
     /// The pool's settings as they stand now.
@@ -183,6 +206,7 @@ impl PoolSlot {
             reuse: self.reuse,
             preference: self.preference,
             small_limit: Some(Bytes(self.small_limit)),
+            tuning: self.tuning,
         }
     }
 
@@ -235,6 +259,11 @@ pub struct PoolStats {
     pub frees: u64,
     /// Refused mallocs.
     pub refused: u64,
+    /// Bytes that a synchronisation released and that were created again before the next.
+    pub thrash: Bytes,
+    /// Up to so many reserved bytes are left beyond the threshold at a synchronisation, since releasing them did not pay;
+    /// see [`Release::Hysteresis`](crate::policy::Release::Hysteresis).
+    pub kept: Bytes,
     /// Mallocs by what they relied on, in the order of [`Source::ALL`].
     pub by_source: [u64; Source::ALL.len()],
 }

@@ -1,11 +1,12 @@
 //! Judgement of what may be unmapped: whole granules inside free blocks whose past is complete. Pure.
 
-use crate::block::{Block, Class};
+use crate::arena::Link;
+use crate::block::{Block, Class, State};
 use crate::facts::Facts;
 use crate::free_index::Kind;
 use crate::reuse::is_settled;
 
-/// Whole granules inside one free block.
+/// Whole granules inside adjacent free blocks, of which `block` is the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Releasable {
     pub(crate) block: usize,
@@ -21,47 +22,80 @@ pub(crate) fn surplus(facts: &Facts<'_>, pool: usize, keep: u64) -> u64 {
     pool.granule_up(pool.reserved.saturating_sub(floor))
 }
 
-/// The next whole granules to take, at most `bytes`: from the smallest block that has any. `spared`: a block that is
-/// needed for something else.
-pub(crate) fn next(facts: &Facts<'_>, pool: usize, bytes: u64, spared: Option<usize>) -> Option<Releasable> {
+/// The next whole granules to release, at most `bytes`: from the smallest block that has any, as CANN does; else from
+/// the smallest run of blocks.
+pub(crate) fn next(facts: &Facts<'_>, pool: usize, bytes: u64) -> Option<Releasable> {
     let granularity = facts.pool(pool).granularity;
     if bytes < granularity {
         return None;
     }
-    let releasable = |class| {
-        let settled = move |b: &Block| (facts.granules_inside(b).is_some() && is_settled(facts, b)).then_some(());
-        let at = (pool, Kind::Free(class));
-        match spared {
-            None => facts.index.best(&facts.blocks, at, granularity, settled),
-            Some(spared) => {
-                let spared = facts.blocks.get(spared).at;
-                facts.index.best(&facts.blocks, at, granularity, |b| if b.at == spared { None } else { settled(b) })
-            }
-        }
+    let allowed = |block: &Block| is_settled(facts, block);
+    let smallest = |class| {
+        let judge = |b: &Block| (facts.granules_inside(b).is_some() && allowed(b)).then_some(());
+        facts.index.best(&facts.blocks, (pool, Kind::Free(class)), granularity, judge)
     };
-    let (block, ()) = releasable(Class::Large).or_else(|| releasable(Class::Small))?;
-    let slot = facts.blocks.get(block);
-    let (from, to) = facts.granules_inside(slot)?;
-    let bytes = bytes.min(to.wrapping_sub(from));
-    // At the side where a hole lies already, so that holes stay few.
-    let hole_before = slot.prev.slot().is_some_and(|prev| Kind::of(facts.blocks.get(prev)) == Some(Kind::Hole));
-    if hole_before && from == slot.at {
-        Some(Releasable { block, from, to: from.wrapping_add(bytes) })
-    } else {
-        Some(Releasable { block, from: to.wrapping_sub(bytes), to })
+    let single = smallest(Class::Large).or_else(|| smallest(Class::Small)).map(|(slot, ())| Run::single(facts, slot));
+    single.or_else(|| runs(facts, pool, allowed).min_by_key(Run::bytes))?.part(facts, bytes)
+}
+
+/// Adjacent free blocks that hold at least one whole granule together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    first: usize,
+    at: u64,
+    end: u64,
+}
+
+impl Run {
+    pub(crate) fn single(facts: &Facts<'_>, slot: usize) -> Self {
+        let block = facts.blocks.get(slot);
+        Self { first: slot, at: block.at, end: block.end() }
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.end.wrapping_sub(self.at)
+    }
+
+    /// At most `bytes` of its whole granules, at the side where a hole lies already, so that holes stay few.
+    pub(crate) fn part(self, facts: &Facts<'_>, bytes: u64) -> Option<Releasable> {
+        let first = facts.blocks.get(self.first);
+        let (mut from, mut to) = facts.pool(first.pool as usize).whole_granules(self.at, self.end)?;
+        let bytes = bytes.min(to.wrapping_sub(from));
+        let hole_before = first.prev.slot().is_some_and(|prev| facts.blocks.get(prev).state == State::Hole);
+        match hole_before && from == self.at {
+            true => to = from.wrapping_add(bytes),
+            false => from = to.wrapping_sub(bytes),
+        }
+        let (block, _) = facts.blocks.walk(Link::to(self.first)).find(|(_, block)| block.end() > from)?;
+        Some(Releasable { block, from, to })
     }
 }
 
-/// Bytes of whole granules in free blocks that could be taken now, without those of `spared`.
-pub(crate) fn available(facts: &Facts<'_>, pool: usize, spared: Option<usize>) -> u64 {
-    let of = |class| {
-        let entries = facts.index.entries(&facts.blocks, (pool, Kind::Free(class)), facts.pool(pool).granularity);
-        entries
-            .filter(|&(slot, b)| Some(slot) != spared && is_settled(facts, b))
-            .filter_map(|(_, b)| facts.granules_inside(b))
-            .fold(0u64, |sum, (from, to)| sum.wrapping_add(to.wrapping_sub(from)))
-    };
-    of(Class::Large).wrapping_add(of(Class::Small))
+/// The runs of a pool's free blocks that `allowed` lets through, in address order. O(blocks of the pool).
+pub(crate) fn runs(facts: &Facts<'_>, pool: usize, allowed: impl Fn(&Block) -> bool) -> impl Iterator<Item = Run> {
+    let pool = facts.pool(pool);
+    let mut blocks = facts.blocks.walk(pool.first);
+    let all = core::iter::from_fn(move || {
+        let usable = |block: &Block| block.state == State::Free && allowed(block);
+        let (first, block) = blocks.find(|(_, block)| usable(block))?;
+        let mut run = Run { first, at: block.at, end: block.end() };
+        for (_, block) in blocks.by_ref().take_while(|(_, block)| usable(block)) {
+            run.end = block.end();
+        }
+        Some(run)
+    });
+    all.filter(|run| pool.whole_granules(run.at, run.end).is_some())
+}
+
+/// Bytes of the whole granules in such runs.
+pub(crate) fn whole_granules(facts: &Facts<'_>, pool: usize, allowed: impl Fn(&Block) -> bool) -> u64 {
+    let whole = runs(facts, pool, allowed).filter_map(|run| facts.pool(pool).whole_granules(run.at, run.end));
+    whole.fold(0u64, |sum, (from, to)| sum.wrapping_add(to.wrapping_sub(from)))
+}
+
+/// Bytes of whole granules in free blocks that could be released now.
+pub(crate) fn available(facts: &Facts<'_>, pool: usize) -> u64 {
+    whole_granules(facts, pool, |block| is_settled(facts, block))
 }
 
 /// What keeps reserved memory from being released.
@@ -79,16 +113,12 @@ pub(crate) struct Held {
 
 /// Sums up what a trim could not release.
 pub(crate) fn held(facts: &Facts<'_>, pool: usize) -> Held {
-    let mut held = Held { live: facts.pool(pool).used, ..Held::default() };
-    for class in [Class::Large, Class::Small] {
-        for (_, block) in facts.index.entries(&facts.blocks, (pool, Kind::Free(class)), 0) {
-            let whole = facts.granules_inside(block).map_or(0, |(from, to)| to.wrapping_sub(from));
-            held.partial = held.partial.wrapping_add(block.size.wrapping_sub(whole));
-            if whole > 0 && !is_settled(facts, block) {
-                held.pending = held.pending.wrapping_add(whole);
-                held.whole_pending = true;
-            }
-        }
-    }
-    held
+    let free = |class| {
+        let entries = facts.index.entries(&facts.blocks, (pool, Kind::Free(class)), 0);
+        entries.fold(0u64, |sum, (_, block)| sum.wrapping_add(block.size))
+    };
+    let free = free(Class::Large).wrapping_add(free(Class::Small));
+    let whole = whole_granules(facts, pool, |_| true);
+    let pending = whole.saturating_sub(available(facts, pool));
+    Held { live: facts.pool(pool).used, pending, partial: free.saturating_sub(whole), whole_pending: pending > 0 }
 }

@@ -79,7 +79,7 @@ impl Ask {
     }
 
     /// How the stream reaches what was done with a block, if the switches let it count.
-    fn reach(&self, facts: &Facts<'_>, block: &Block) -> Option<Reach> {
+    pub(crate) fn reach(&self, facts: &Facts<'_>, block: &Block) -> Option<Reach> {
         let pool = facts.pool(self.pool);
         match facts.order.reach(self.stream, &block.points, pool.level()) {
             Reach::Not | Reach::Event | Reach::Implied if self.imagine_waits => {
@@ -185,7 +185,7 @@ impl Ask {
     }
 
     /// Whether a block can be part of a run.
-    fn joins(&self, facts: &Facts<'_>, block: &Block) -> bool {
+    pub(crate) fn joins(&self, facts: &Facts<'_>, block: &Block) -> bool {
         let mine = self.mixed || block.class == self.class;
         block.state == State::Free && mine && self.reach(facts, block).is_some()
     }
@@ -340,79 +340,6 @@ struct RunOfBlocks {
     size: u64,
     end: u64,
     reach: Reach,
-}
-
-/// Where a pool can grow for a malloc.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Growth {
-    pub(crate) hole: usize,
-    /// The part of the hole that is mapped.
-    pub(crate) from: u64,
-    pub(crate) to: u64,
-    /// A usable free block at the edge of that part, which is taken together with it.
-    pub(crate) edge: Option<Edge>,
-    pub(crate) reach: Reach,
-}
-
-impl Growth {
-    /// Bytes that are to be mapped.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.to.wrapping_sub(self.from)
-    }
-}
-
-/// On which side of the new granules the free block lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Edge {
-    Before(usize),
-    After(usize),
-}
-
-impl Ask {
-    /// The place that needs the fewest new granules; ties go to the smallest hole, then to the lowest address. `None`: no
-    /// hole is long enough.
-    pub(crate) fn growth(&self, facts: &Facts<'_>) -> Option<Growth> {
-        let holes = facts.index.entries(&facts.blocks, (self.pool, Kind::Hole), 0);
-        let growths = holes.filter_map(|(slot, hole)| self.growth_in(facts, slot, hole).map(|g| (g, hole.size)));
-        growths.min_by_key(|(g, hole)| (g.to.wrapping_sub(g.from), *hole, g.from)).map(|(g, _)| g)
-    }
-
-    fn growth_in(&self, facts: &Facts<'_>, slot: usize, hole: &Block) -> Option<Growth> {
-        let pool = facts.pool(self.pool);
-        let edge = |link: Link| {
-            let slot = link.slot()?;
-            let block = facts.blocks.get(slot);
-            let reach = self.joins(facts, block).then(|| self.reach(facts, block)).flatten()?;
-            Some((slot, block.size, reach))
-        };
-        let fits = |bytes: u64| bytes > 0 && bytes <= hole.size;
-        if let Some((block, size, reach)) = edge(hole.prev) {
-            let bytes = pool.granule_up(self.size.saturating_sub(size));
-            if fits(bytes) {
-                let to = hole.at.wrapping_add(bytes);
-                return Some(Growth { hole: slot, from: hole.at, to, edge: Some(Edge::Before(block)), reach });
-            }
-        }
-        if let Some((block, size, reach)) = edge(hole.next) {
-            let bytes = pool.granule_up(self.size.saturating_sub(size));
-            if fits(bytes) {
-                let from = hole.end().wrapping_sub(bytes);
-                return Some(Growth { hole: slot, from, to: hole.end(), edge: Some(Edge::After(block)), reach });
-            }
-        }
-        let bytes = pool.granule_up(self.size);
-        let to = hole.at.wrapping_add(bytes);
-        fits(bytes).then_some(Growth { hole: slot, from: hole.at, to, edge: None, reach: Reach::Settled })
-    }
-}
-
-impl Edge {
-    /// The free block.
-    pub(crate) fn block(self) -> usize {
-        match self {
-            Self::Before(block) | Self::After(block) => block,
-        }
-    }
 }
 
 /// Whether a block's whole past is complete, as far as weir knows: then its granules may be moved or released.

@@ -17,21 +17,29 @@ use weir::{Local, Storage, StreamConfig};
 const NO_SWITCH: Reuse = Reuse::empty();
 
 /// ggml-org/llama.cpp#5429, NVIDIA/cuda-python#771, rapidsai/rmm#2510: the default threshold of 0 in a loop that
-/// synchronises. The cost is counted, and a threshold ends it.
+/// synchronises. The cost is counted, and a threshold ends it; unless the pool must release always, so does hysteresis.
 #[test]
 fn llama_cpp_5429_what_the_threshold_costs_is_counted() {
     let b = Bench::new(1);
-    let (s, pool) = (b.stream(), b.pool(64 * MIB, NO_SWITCH));
-    let round = |b: &Bench| {
+    let s = b.stream();
+    let round = |pool: PoolId| {
+        let before = b.rt.counters();
         let a = b.malloc(pool, 16 * MIB, s);
         b.free(a, s);
         b.rt.synchronize_stream(s).unwrap();
+        let after = b.rt.counters();
+        (after.create - before.create, after.destroy - before.destroy)
     };
-    (0..5).for_each(|_| round(&b));
-    assert_eq!((b.rt.counters().create, b.rt.counters().destroy), (40, 40));
+    let pool = b.releasing_pool(64 * MIB, NO_SWITCH);
+    (0..5).for_each(|_| assert_eq!(round(pool), (8, 8)));
+    assert_eq!(b.rt.stats(pool).unwrap().thrash, Bytes::mib(4 * 16));
     b.rt.set_attribute(pool, Attribute::ReleaseThreshold, 16 * MIB).unwrap();
-    (0..5).for_each(|_| round(&b));
-    assert_eq!((b.rt.counters().create, b.rt.counters().unmap), (48, 40), "kept after the first round");
+    assert_eq!(round(pool), (8, 0));
+    (0..5).for_each(|_| assert_eq!(round(pool), (0, 0)));
+    let pool = b.pool(64 * MIB, NO_SWITCH);
+    (0..3).for_each(|_| assert_eq!(round(pool), (8, 8)));
+    assert_eq!(round(pool), (8, 0));
+    (0..5).for_each(|_| assert_eq!(round(pool), (0, 0)));
 }
 
 /// JuliaGPU/CUDA.jl#1540: 11 of 9 reserved, most of it free already, and the next allocation releases before it looks.

@@ -143,7 +143,7 @@ fn cuda_jl_780_a_use_that_was_not_told_is_found() {
 #[test]
 fn rocm_10943_released_only_when_both_streams_have_passed() {
     let b = Bench::new(5);
-    let (s1, s2, pool) = (b.stream(), b.stream(), b.pool(64 * MIB, Reuse::all()));
+    let (s1, s2, pool) = (b.stream(), b.stream(), b.releasing_pool(64 * MIB, Reuse::all()));
     let (ready, e) = (b.event(), b.event());
     for round in 0..600 {
         let a = b.malloc(pool, 4 * MIB, s1);

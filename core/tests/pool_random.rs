@@ -109,7 +109,7 @@ impl Program {
             }
             Err(MallocError::OutOfMemory(_) | MallocError::AboveLimit { .. }) => {}
             Err(MallocError::Driver(_)) if self.faults => {}
-            Err(other) => panic!("unexpected refusal {other:?}"),
+            Err(other) => panic!("unexpected refusal {other:?}, {:?}", self.bench.sim().violation()),
         }
     }
 

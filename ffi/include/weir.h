@@ -76,7 +76,7 @@ enum weir_status {
     WEIR_NOT_HOST = 19,
     /** The operating system refused a file, a thread or memory. */
     WEIR_SYSTEM = 20,
-    /** The lock is taken (`try` functions), or a runtime is to be destroyed from within: see weir_destroy. */
+    /** The lock is taken (`try` functions), or the call would wait for itself: see weir_destroy, weir_set_pressure. */
     WEIR_BUSY = 21,
     /** The bookkeeping contradicted itself; the runtime refuses further calls. A defect of weir. */
     WEIR_CORRUPT = 22,
@@ -255,6 +255,24 @@ enum weir_preference {
     WEIR_WAIT_FIRST = 1
 };
 
+/** What a synchronisation does with memory above the release threshold. */
+enum weir_release {
+    /** It gives it back; but where the same bytes were given back and mapped again for three rounds, the pool keeps what
+     * recent rounds needed until demand falls. A round is the time between two synchronisations. */
+    WEIR_RELEASE_HYSTERESIS = 0,
+    /** It gives it back every time, as in CUDA and CANN. */
+    WEIR_RELEASE_ALWAYS = 1
+};
+
+/** What comes before a refusal when memory was freed, but its work is not finished. */
+enum weir_blocking {
+    /** Nothing: an allocation never waits on the host. */
+    WEIR_BLOCKING_NEVER = 0,
+    /** The host waits for the work that holds most back, as long as that helps. A kernel of the host driver may not
+     * allocate from such a pool: it might wait for itself. */
+    WEIR_BLOCKING_WHEN_EXHAUSTED = 1
+};
+
 /** How a pool is made. */
 struct weir_pool_config {
     /** sizeof(struct weir_pool_config); `weir_pool_config_init` sets it. */
@@ -263,7 +281,7 @@ struct weir_pool_config {
     uint32_t device;
     /** The most physical memory that the pool may hold; rounded up to whole granules. 0: the device's total. */
     uint64_t limit;
-    /** Reserved bytes that are kept at a synchronisation. */
+    /** Reserved bytes that are kept at a synchronisation. More may be kept: see `release`. */
     uint64_t threshold;
     /** Bits of `enum weir_reuse`. */
     uint32_t reuse;
@@ -271,9 +289,22 @@ struct weir_pool_config {
     uint32_t preference;
     /** Requests up to this size are packed apart from larger ones. UINT64_MAX: an eighth of a granule. */
     uint64_t small_limit;
+    /** The pool grows by at least this many bytes, in whole granules, as far as the limit and the device allow: fewer,
+     * larger growths. 0: by no more than a request needs. */
+    uint64_t growth_step;
+    /** One of `enum weir_release`. */
+    uint32_t release;
+    /** One of `enum weir_blocking`. */
+    uint32_t blocking;
+    /** How many times its limit the pool reserves as addresses. 0: as many as whole granules need in the worst case
+     * where the device's addresses are cheap (WEIR_DRIVER_SPARSE_ADDRESSES), 1 elsewhere. */
+    uint32_t addresses;
+    /** Zero. */
+    uint32_t reserved;
 };
 
-/** The defaults: limit = the device's total, threshold 0, all reuse, growing first. */
+/** The defaults: limit = the device's total, threshold 0, all reuse, growing first and by what is needed, release with
+ * hysteresis, no blocking, addresses as the device has them. */
 int weir_pool_config_init(struct weir_pool_config *config, uint32_t device);
 
 /** Makes a pool. */
@@ -372,6 +403,11 @@ struct weir_pool_stats {
     uint64_t mallocs;
     uint64_t frees;
     uint64_t refused;
+    /** Bytes that a synchronisation gave back and that were mapped again before the next. */
+    uint64_t thrash;
+    /** Bytes that a synchronisation leaves beyond the threshold, where so many are reserved: see
+     * WEIR_RELEASE_HYSTERESIS. */
+    uint64_t kept;
     /** Allocations by `enum weir_source`. */
     uint64_t reuse[WEIR_SOURCES];
 };
@@ -384,6 +420,27 @@ typedef void (*weir_pending_fn)(void *user, weir_stream stream, uint64_t until, 
 
 /** Names every stream that holds freed bytes which `stream` may not use yet. */
 int weir_pool_pending(weir_runtime runtime, weir_pool pool, weir_stream stream, weir_pending_fn fn, void *user);
+
+/**
+ * Told that an allocation of `bytes` (as rounded up) from this pool is about to be refused, so that the program can give
+ * memory back, in the pool or elsewhere on the device. Answers nonzero where it did: everything is tried again then, and
+ * the function is called again where that is not enough, at most 8 times in one allocation. 0: the allocation is refused.
+ *
+ * It runs on the thread that allocates, and no lock of weir's is held: it may do whatever may be done there. Only two
+ * things about the same runtime answer WEIR_BUSY: to allocate, for which it would be called in turn, and to destroy a
+ * pool, a stream or the runtime, which would wait for the allocation that it is called for.
+ */
+typedef int (*weir_pressure_fn)(void *user, weir_pool pool, uint32_t device, uint64_t bytes);
+
+/**
+ * Sets the function that is called before an allocation is refused, in place of the one before; null: none. The
+ * `try` functions do not call it. It may be called on several threads at once.
+ *
+ * It may be set at any time, also from within the function itself. An allocation that begins afterwards calls the new
+ * one. One that another thread is in at that moment may still call the old one, with the `user` that was set with it, so
+ * what that points to must stay until such allocations have returned; weir_destroy waits for them.
+ */
+int weir_set_pressure(weir_runtime runtime, weir_pressure_fn fn, void *user);
 
 /* ------------------------------------------------------------------------------------------------- streams and events */
 
@@ -415,7 +472,8 @@ int weir_stream_register(weir_runtime runtime, uint32_t device, uint32_t kind, u
  */
 int weir_stream_destroy(weir_runtime runtime, weir_stream stream);
 
-/** Waits on the host for everything queued on the stream. Memory above the pools' thresholds is given back then. */
+/** Waits on the host for everything queued on the stream. Memory above the pools' thresholds is given back then, as
+ * `enum weir_release` says. */
 int weir_stream_synchronize(weir_runtime runtime, weir_stream stream);
 
 /** Waits on the host for everything queued on the device's streams, and gives memory back as above. */

@@ -326,7 +326,7 @@ pub mod weir_status {
     pub const WEIR_NOT_HOST: Type = 19;
     /// The operating system refused a file, a thread or memory.
     pub const WEIR_SYSTEM: Type = 20;
-    /// The lock is taken (`try` functions), or a runtime is to be destroyed from within: see weir_destroy.
+    /// The lock is taken (`try` functions), or the call would wait for itself: see weir_destroy, weir_set_pressure.
     pub const WEIR_BUSY: Type = 21;
     /// The bookkeeping contradicted itself; the runtime refuses further calls. A defect of weir.
     pub const WEIR_CORRUPT: Type = 22;
@@ -670,6 +670,24 @@ pub mod weir_preference {
     /// Waiting on the device, as in CANN.
     pub const WEIR_WAIT_FIRST: Type = 1;
 }
+pub mod weir_release {
+    /// What a synchronisation does with memory above the release threshold.
+    pub type Type = ::core::ffi::c_uint;
+    /** It gives it back; but where the same bytes were given back and mapped again for three rounds, the pool keeps what
+ recent rounds needed until demand falls. A round is the time between two synchronisations.*/
+    pub const WEIR_RELEASE_HYSTERESIS: Type = 0;
+    /// It gives it back every time, as in CUDA and CANN.
+    pub const WEIR_RELEASE_ALWAYS: Type = 1;
+}
+pub mod weir_blocking {
+    /// What comes before a refusal when memory was freed, but its work is not finished.
+    pub type Type = ::core::ffi::c_uint;
+    /// Nothing: an allocation never waits on the host.
+    pub const WEIR_BLOCKING_NEVER: Type = 0;
+    /** The host waits for the work that holds most back, as long as that helps. A kernel of the host driver may not
+ allocate from such a pool: it might wait for itself.*/
+    pub const WEIR_BLOCKING_WHEN_EXHAUSTED: Type = 1;
+}
 /// How a pool is made.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -680,7 +698,7 @@ pub struct weir_pool_config {
     pub device: u32,
     /// The most physical memory that the pool may hold; rounded up to whole granules. 0: the device's total.
     pub limit: u64,
-    /// Reserved bytes that are kept at a synchronisation.
+    /// Reserved bytes that are kept at a synchronisation. More may be kept: see `release`.
     pub threshold: u64,
     /// Bits of `enum weir_reuse`.
     pub reuse: u32,
@@ -688,11 +706,23 @@ pub struct weir_pool_config {
     pub preference: u32,
     /// Requests up to this size are packed apart from larger ones. UINT64_MAX: an eighth of a granule.
     pub small_limit: u64,
+    /** The pool grows by at least this many bytes, in whole granules, as far as the limit and the device allow: fewer,
+ larger growths. 0: by no more than a request needs.*/
+    pub growth_step: u64,
+    /// One of `enum weir_release`.
+    pub release: u32,
+    /// One of `enum weir_blocking`.
+    pub blocking: u32,
+    /** How many times its limit the pool reserves as addresses. 0: as many as whole granules need in the worst case
+ where the device's addresses are cheap (WEIR_DRIVER_SPARSE_ADDRESSES), 1 elsewhere.*/
+    pub addresses: u32,
+    /// Zero.
+    pub reserved: u32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of weir_pool_config"][::core::mem::size_of::<weir_pool_config>() - 40usize];
+    ["Size of weir_pool_config"][::core::mem::size_of::<weir_pool_config>() - 64usize];
     [
         "Alignment of weir_pool_config",
     ][::core::mem::align_of::<weir_pool_config>() - 8usize];
@@ -717,9 +747,25 @@ const _: () = {
     [
         "Offset of field: weir_pool_config::small_limit",
     ][::core::mem::offset_of!(weir_pool_config, small_limit) - 32usize];
+    [
+        "Offset of field: weir_pool_config::growth_step",
+    ][::core::mem::offset_of!(weir_pool_config, growth_step) - 40usize];
+    [
+        "Offset of field: weir_pool_config::release",
+    ][::core::mem::offset_of!(weir_pool_config, release) - 48usize];
+    [
+        "Offset of field: weir_pool_config::blocking",
+    ][::core::mem::offset_of!(weir_pool_config, blocking) - 52usize];
+    [
+        "Offset of field: weir_pool_config::addresses",
+    ][::core::mem::offset_of!(weir_pool_config, addresses) - 56usize];
+    [
+        "Offset of field: weir_pool_config::reserved",
+    ][::core::mem::offset_of!(weir_pool_config, reserved) - 60usize];
 };
 unsafe extern "C" {
-    /// The defaults: limit = the device's total, threshold 0, all reuse, growing first.
+    /** The defaults: limit = the device's total, threshold 0, all reuse, growing first and by what is needed, release with
+ hysteresis, no blocking, addresses as the device has them.*/
     pub fn weir_pool_config_init(
         config: *mut weir_pool_config,
         device: u32,
@@ -875,13 +921,18 @@ pub struct weir_pool_stats {
     pub mallocs: u64,
     pub frees: u64,
     pub refused: u64,
+    /// Bytes that a synchronisation gave back and that were mapped again before the next.
+    pub thrash: u64,
+    /** Bytes that a synchronisation leaves beyond the threshold, where so many are reserved: see
+ WEIR_RELEASE_HYSTERESIS.*/
+    pub kept: u64,
     /// Allocations by `enum weir_source`.
     pub reuse: [u64; 6usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of weir_pool_stats"][::core::mem::size_of::<weir_pool_stats>() - 144usize];
+    ["Size of weir_pool_stats"][::core::mem::size_of::<weir_pool_stats>() - 160usize];
     [
         "Alignment of weir_pool_stats",
     ][::core::mem::align_of::<weir_pool_stats>() - 8usize];
@@ -922,8 +973,14 @@ const _: () = {
         "Offset of field: weir_pool_stats::refused",
     ][::core::mem::offset_of!(weir_pool_stats, refused) - 88usize];
     [
+        "Offset of field: weir_pool_stats::thrash",
+    ][::core::mem::offset_of!(weir_pool_stats, thrash) - 96usize];
+    [
+        "Offset of field: weir_pool_stats::kept",
+    ][::core::mem::offset_of!(weir_pool_stats, kept) - 104usize];
+    [
         "Offset of field: weir_pool_stats::reuse",
-    ][::core::mem::offset_of!(weir_pool_stats, reuse) - 96usize];
+    ][::core::mem::offset_of!(weir_pool_stats, reuse) - 112usize];
 };
 unsafe extern "C" {
     /// Reads a pool's statistics.
@@ -949,6 +1006,34 @@ unsafe extern "C" {
         pool: weir_pool,
         stream: weir_stream,
         fn_: weir_pending_fn,
+        user: *mut ::core::ffi::c_void,
+    ) -> ::core::ffi::c_int;
+}
+/** Told that an allocation of `bytes` (as rounded up) from this pool is about to be refused, so that the program can give
+ memory back, in the pool or elsewhere on the device. Answers nonzero where it did: everything is tried again then, and
+ the function is called again where that is not enough, at most 8 times in one allocation. 0: the allocation is refused.
+
+ It runs on the thread that allocates, and no lock of weir's is held: it may do whatever may be done there. Only two
+ things about the same runtime answer WEIR_BUSY: to allocate, for which it would be called in turn, and to destroy a
+ pool, a stream or the runtime, which would wait for the allocation that it is called for.*/
+pub type weir_pressure_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        pool: weir_pool,
+        device: u32,
+        bytes: u64,
+    ) -> ::core::ffi::c_int,
+>;
+unsafe extern "C" {
+    /** Sets the function that is called before an allocation is refused, in place of the one before; null: none. The
+ `try` functions do not call it. It may be called on several threads at once.
+
+ It may be set at any time, also from within the function itself. An allocation that begins afterwards calls the new
+ one. One that another thread is in at that moment may still call the old one, with the `user` that was set with it, so
+ what that points to must stay until such allocations have returned; weir_destroy waits for them.*/
+    pub fn weir_set_pressure(
+        runtime: weir_runtime,
+        fn_: weir_pressure_fn,
         user: *mut ::core::ffi::c_void,
     ) -> ::core::ffi::c_int;
 }
@@ -994,7 +1079,8 @@ unsafe extern "C" {
     ) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
-    /// Waits on the host for everything queued on the stream. Memory above the pools' thresholds is given back then.
+    /** Waits on the host for everything queued on the stream. Memory above the pools' thresholds is given back then, as
+ `enum weir_release` says.*/
     pub fn weir_stream_synchronize(
         runtime: weir_runtime,
         stream: weir_stream,

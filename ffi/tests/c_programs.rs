@@ -57,6 +57,24 @@ fn the_end_waits_for_calls_in_flight_and_tells_of_a_log_that_is_not_whole() {
 }
 
 #[test]
+fn the_settings_of_a_pool_do_what_the_header_says_in_c_and_in_cpp() {
+    let libraries = libraries("pool");
+    let test = file("tests/c/pool_test.c");
+    for (language, name) in [(Language::C11, "pool_test_c"), (Language::Cpp17, "pool_test_cpp")] {
+        let made = program(language, &[&test], &libraries, "libweir.a", name);
+        assert_eq!(says(&mut Command::new(made)), "ok\n", "{name}");
+    }
+}
+
+#[test]
+fn a_program_may_give_memory_back_before_an_allocation_is_refused() {
+    let libraries = libraries("pressure");
+    let (test, toy) = (file("tests/c/pressure_test.c"), file("tests/c/toy_driver.c"));
+    let made = program(Language::C11, &[&test, &toy], &libraries, "libweir.a", "pressure_test");
+    assert_eq!(says(&mut Command::new(made)), "ok\n");
+}
+
+#[test]
 fn the_headers_compile_alone_in_both_languages() {
     for language in [Language::C11, Language::Cpp17] {
         for header in ["weir.h", "weir_driver.h"] {

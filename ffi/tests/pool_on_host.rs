@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use weir::driver::NativeStream;
 use weir::error::MallocError;
 use weir::id::{DeviceId, EventId, PoolId, StreamId};
-use weir::policy::{Destroy, PoolConfig, Preference, Reuse, StreamKind, UseUntil};
+use weir::policy::{Destroy, PoolConfig, Preference, Release, Reuse, StreamKind, Tuning, UseUntil};
 use weir::trace::{NullSink, Source};
 use weir::units::{Bytes, DevicePtr, KIB, MIB};
 use weir::{Capacities, Runtime, State, StreamConfig};
@@ -178,7 +178,9 @@ fn storm(seed: u64, reuse: Reuse, preference: Preference, threshold: Bytes) {
     let driver = HostDriver::new(HostConfig::with_total(Bytes::mib(128))).unwrap();
     let runtime: Hosted<'_> = Runtime::new(arenas.lend(), driver, NullSink);
     let limit = Bytes::mib(96);
-    let config = PoolConfig { limit, threshold, reuse, preference, ..PoolConfig::new(DEVICE) };
+    // What is reserved at the end shall not depend on how often the threads happened to synchronise.
+    let tuning = Tuning { release: Release::Always, ..Tuning::DEFAULT };
+    let config = PoolConfig { limit, threshold, reuse, preference, tuning, ..PoolConfig::new(DEVICE) };
     let pool = runtime.create_pool(config).unwrap();
     let workers = workers(&runtime, pool, seed);
     let refused: u64 = std::thread::scope(|scope| {

@@ -106,3 +106,32 @@ fn a_log_without_its_beginning_accuses_nobody_of_what_was_before() {
     log.refuse(Verb::Malloc, A, Refusal::ZeroSize);
     log.clean();
 }
+
+/// A pool that is destroyed with live blocks waits for the streams of its own device: another device's stream, busy or
+/// not, has nothing to do with it.
+#[test]
+fn a_destroyed_pool_waits_for_its_own_device() {
+    let log = concat!(
+        "weir-log version=1\n",
+        "number=0 time=0 record=begin version=0.1.0 policy=1 streams=8 events=8 markers=4 pools=4 blocks=64 granules=64\n",
+        "number=1 time=10 record=device_def device=0 granularity=2097152 alignment=512 total=1073741824 capabilities=-\n",
+        "number=1 time=10 record=device_def device=1 granularity=2097152 alignment=512 total=1073741824 capabilities=-\n",
+        "number=1 time=10 record=stream_def stream=0 device=0 kind=non_blocking\n",
+        "number=1 time=10 record=stream_created stream=0\n",
+        "number=2 time=20 record=stream_def stream=1 device=1 kind=non_blocking\n",
+        "number=2 time=20 record=stream_created stream=1\n",
+        "number=3 time=30 record=event_created event=0\n",
+        "number=4 time=40 record=pool_def pool=0 base=0x400000000000 range=1073741824 device=0 limit=1073741824 threshold=0 reuse=event preference=grow_first small_limit=0\n",
+        "number=4 time=40 record=pool_created pool=0\n",
+        "number=5 time=50 record=grow_planned pool=0 stream=0 call=1 offset=0 granules=1\n",
+        "number=6 time=60 record=mapped pool=0 offset=0 granules=1 reason=grow\n",
+        "number=7 time=70 record=malloc pool=0 stream=0 seq=1 id=1 asked=512 given=512 offset=0 source=grow label=0 points=- epoch=0\n",
+        "number=8 time=80 record=recorded event=0 stream=1 seq=1 number=1\n",
+        "number=9 time=90 record=pool_destroyed pool=0 leaked=512\n",
+        "number=10 time=100 record=device_synchronized device=0\n",
+        "number=11 time=110 record=unmapped pool=0 offset=0 granules=1 reason=destroy\n",
+    );
+    let report = weir_viz::check::read("x.log", log.as_bytes(), Told::Accept).expect("a log");
+    let faults: Vec<_> = report.findings.iter().map(|finding| finding.fault).collect();
+    assert_eq!(faults, [Fault::Leak], "{report}");
+}

@@ -3,8 +3,9 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use weir::driver::Capabilities;
 use weir::id::{DeviceId, EventId, PoolId, StreamId};
-use weir::policy::{Capture, Destroy, PoolConfig, Preference, Reuse, StreamKind, UseUntil};
+use weir::policy::{Blocking, Capture, Destroy, Growth, PoolConfig, Preference, Reuse, StreamKind, Tuning, UseUntil};
 use weir::sim::{DeviceConfig, Sim, SimStorage};
 use weir::trace::{Reader, Record, SinkError, Stamped, Verb, WriterSink};
 use weir::units::{Bytes, DevicePtr};
@@ -33,7 +34,17 @@ fn leak<T>(make: fn() -> T) -> &'static mut T {
 
 impl Bench {
     fn new(seed: u64, kinds: &[StreamKind], config: PoolConfig) -> Self {
-        let device = DeviceConfig::new(Bytes::mib(64));
+        Self::on(DeviceConfig::new(Bytes::mib(64)), seed, kinds, config)
+    }
+
+    /// On a device that maps and unmaps in stream order.
+    fn in_order(seed: u64, kinds: &[StreamKind], config: PoolConfig) -> Self {
+        let mut device = DeviceConfig::new(Bytes::mib(64));
+        device.properties.capabilities |= Capabilities::MAP_IN_STREAM_ORDER;
+        Self::on(device, seed, kinds, config)
+    }
+
+    fn on(device: DeviceConfig, seed: u64, kinds: &[StreamKind], config: PoolConfig) -> Self {
         let sim = Sim::new(leak(SimSpace::new).arenas(), &[device], seed).expect("storage is large enough");
         let log = Rc::new(RefCell::new(Vec::new()));
         let kept = Rc::clone(&log);
@@ -143,31 +154,61 @@ fn rest(bench: &Bench, random: &mut Random) {
     }
 }
 
-#[test]
-fn right_programs_are_clean_under_every_policy() {
-    let mut internal = 0;
+type Make = fn(u64, &[StreamKind], PoolConfig) -> Bench;
+
+/// Right programs under a policy of each kind, every log found clean; then `look` has it.
+fn right_programs(make: Make, mut look: impl FnMut(&Bench, &[Stamped<'_>])) {
     for seed in 0..48 {
+        let tuning = Tuning {
+            growth: if seed % 5 == 0 { Growth::Eager(Bytes::mib(6)) } else { Growth::Frugal },
+            blocking: if seed % 2 == 0 { Blocking::WhenExhausted } else { Blocking::Never },
+            ..Tuning::DEFAULT
+        };
         let config = PoolConfig {
             reuse: Reuse::from_bits_truncate(seed as u8 % 8),
             preference: if seed % 3 == 0 { Preference::WaitFirst } else { Preference::GrowFirst },
             limit: Bytes::mib([8, 16, 64][seed as usize % 3]),
+            tuning,
             ..PoolConfig::new(DEVICE)
         };
         let kinds = match seed % 4 {
             0 => &[StreamKind::Legacy, StreamKind::Blocking, StreamKind::NonBlocking, StreamKind::PerThread][..],
             _ => &[StreamKind::NonBlocking; 4][..],
         };
-        let bench = Bench::new(seed, kinds, config);
+        let bench = make(seed, kinds, config);
         relay(&bench, &mut Random(seed), 400);
         assert_eq!(bench.rt.driver().violation(), None, "seed {seed}");
-        internal += bench.rt.counters().wait;
         bench.rt.destroy_pool(bench.pool, Destroy::IfEmpty).expect("everything is free");
         bench.rt.synchronize_device(DEVICE).expect("synchronised");
         let report = bench.report();
         assert!(report.is_clean() && report.not_judged.is_empty(), "seed {seed}: {report}");
         assert!(report.mallocs > 100 && report.damages.is_empty(), "seed {seed}: {report}");
+        look(&bench, &read(&bench.bytes()));
     }
-    assert!(internal > 50, "the logs have inserted waits: {internal}");
+}
+
+fn count(records: &[Stamped<'_>], is: impl Fn(&Record<'_>) -> bool) -> usize {
+    records.iter().filter(|stamped| is(&stamped.record)).count()
+}
+
+#[test]
+fn right_programs_are_clean_under_every_policy() {
+    let (mut internal, mut blocked) = (0, 0);
+    right_programs(Bench::new, |bench, records| {
+        internal += bench.rt.counters().wait;
+        blocked += count(records, |r| matches!(r, Record::Blocked { .. }));
+    });
+    assert!(internal > 50 && blocked > 50, "the logs have waits of streams and of the host: {internal}, {blocked}");
+}
+
+#[test]
+fn right_programs_are_clean_where_memory_is_mapped_in_stream_order() {
+    let (mut maps, mut unmaps) = (0, 0);
+    right_programs(Bench::in_order, |_, records| {
+        maps += count(records, |r| matches!(r, Record::MappedInOrder { .. }));
+        unmaps += count(records, |r| matches!(r, Record::UnmappedInOrder { .. }));
+    });
+    assert!(maps > 200 && unmaps > 200, "{maps} maps, {unmaps} unmaps");
 }
 
 /// The records of a log without one of them, as if it had never been written.

@@ -336,3 +336,62 @@ fn resets_of_events_and_captures_are_told_in_words() {
     assert_eq!(words(last - 3), format!("event {}", EventId::from_raw((1 << 32) | 2)));
     assert_eq!((words(last - 2), words(last - 1)), ("stream 0 is captured".into(), "stream 0 runs again".into()));
 }
+
+#[test]
+fn what_a_pools_settings_bring_about_is_told_in_words() {
+    use weir::policy::{Blocking, Growth, Release, Tuning};
+    use weir::trace::{MapReason, UnmapReason};
+    let (pool, granules) = (check_support::POOL, 2);
+    let tuning = Tuning {
+        growth: Growth::Eager(Bytes::mib(64)),
+        release: Release::Always,
+        blocking: Blocking::WhenExhausted,
+        addresses: Some(3),
+    };
+    let (a, b, seq) = (stream(A), stream(B), Seq(9));
+    let on = weir::error::Point { stream: a, seq };
+    let (map, unmap) = (MapReason::Remap, UnmapReason::Remap);
+    let told = [
+        (Record::PoolTuned { pool, tuning }, "grows by 64 MiB, always releases, may block, addresses 3 × its limit"),
+        (
+            Record::Kept { pool, kept: Bytes::mib(34), thrash: Bytes::mib(96) },
+            "up to 34 MiB beyond the threshold; thrash so far 96 MiB",
+        ),
+        (Record::Blocked { pool, stream: b, on }, "for stream 0 at 9, so that stream 1 gets memory"),
+        (
+            Record::Pressed { pool, bytes: Bytes::mib(6), relieved: true },
+            "6 MiB asked of the program: some was given back",
+        ),
+        (
+            Record::Pressed { pool, bytes: Bytes::mib(6), relieved: false },
+            "6 MiB asked of the program: nothing was given back",
+        ),
+        (
+            Record::UnmappedInOrder { pool, stream: a, seq, offset: Bytes(0), granules, reason: unmap },
+            "2 granules at base, needed elsewhere",
+        ),
+        (
+            Record::MappedInOrder { pool, stream: a, seq, offset: Bytes(0), granules, reason: map },
+            "2 granules at base, moved here",
+        ),
+    ];
+    let mut log = Hand::new();
+    for (record, _) in told {
+        log.push(record);
+    }
+    let model = Model::of(log.records.iter().copied());
+    let first = model.events.len() - told.len();
+    for (at, (record, words)) in told.iter().enumerate() {
+        let event = weir_viz::model::EventIx((first + at) as u32);
+        assert_eq!(scene::headline(&model, event), *words, "{record:?}");
+    }
+    let of_pool = model.pool(PoolIx(0));
+    assert_eq!(of_pool.definition.expect("it is defined").config.tuning, tuning);
+    assert_eq!(of_pool.syncs.len(), 1, "the host's wait is shown where synchronisations are");
+    assert!(model.oddities.is_empty(), "{:?}", model.oddities);
+    assert_eq!(
+        of_pool.runs.iter().filter(|run| run.start == 0).count(),
+        2,
+        "before the unmapping and after the mapping"
+    );
+}

@@ -148,9 +148,9 @@ impl Order<'_> {
 
     /// The driver answered about a pinned marker. The row is still that of the lay that was asked about: a pinned slot
     /// is not laid again.
-    pub(crate) fn end_marker_query(&mut self, slot: usize, complete: bool) {
+    pub(crate) fn end_marker_query(&mut self, slot: usize, complete: bool, level: Level) {
         if complete {
-            self.settle_row(Table::Markers, slot, Level::Known);
+            self.settle_row(Table::Markers, slot, level);
         }
         self.unpin_marker(slot);
     }

@@ -273,6 +273,35 @@ impl Order<'_> {
         self.all_marks(points).all(|mark| self.settled(mark, level))
     }
 
+    /// As [`merged`](Self::merged), where one live stream is all that the device has: what is complete and what is not on
+    /// that stream is one to it.
+    pub(crate) fn merged_alone(&self, a: &Points, b: &Points, device: DeviceId) -> Option<Points> {
+        if a.epoch().is_some() || b.epoch().is_some() {
+            return None;
+        }
+        let later = self.later(a, b)?;
+        let owner = self.stream(later.stream);
+        let own = |mark: Mark| mark.seq > owner.born;
+        let alone = owner.tenancy == Tenancy::Live && owner.device == device && a.marks().chain(b.marks()).all(own);
+        alone.then(|| Points::one(later))
+    }
+
+    /// The later of all positions of two neighbours, where all are of one stream.
+    fn later(&self, a: &Points, b: &Points) -> Option<Mark> {
+        let mut marks = a.marks().chain(b.marks());
+        let first = marks.next()?;
+        marks.try_fold(first, |later, mark| {
+            (mark.stream == later.stream).then_some(Mark { seq: later.seq.max(mark.seq), ..mark })
+        })
+    }
+
+    /// The points of two neighbouring holes as one. Addresses that one stream has yet to unmap wait for the last of them:
+    /// others find addresses elsewhere. Those that are there for all stay apart from them.
+    pub(crate) fn merged_holes(&self, a: &Points, b: &Points) -> Option<Points> {
+        let left = || if a.is_empty() || b.is_empty() { None } else { self.later(a, b).map(Points::one) };
+        self.merged(a, b, Level::Known).or_else(left)
+    }
+
     /// The points of two neighbours as one block, where no stream loses by it (DESIGN: splitting and merging).
     pub(crate) fn merged(&self, a: &Points, b: &Points, level: Level) -> Option<Points> {
         if a == b {

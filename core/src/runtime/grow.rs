@@ -2,14 +2,16 @@
 
 use super::place::Moving;
 use super::{Action, Answer, Outcome, State};
+use crate::arena::Link;
 use crate::block::{self, Class};
 use crate::driver::DriverError;
-use crate::error::ArenaFull;
+use crate::error::{ArenaFull, Point};
+use crate::facts::Facts;
+use crate::growth::Growth;
 use crate::id::DeviceId;
 use crate::order::{Mark, Points};
 use crate::plant::{self, Plant};
-use crate::release;
-use crate::reuse::{Ask, Edge, Growth};
+use crate::reuse::{Ask, is_settled};
 use crate::trace::{MapReason, Record, UnmapReason};
 use crate::units::{Bytes, DevicePtr};
 
@@ -24,6 +26,15 @@ enum Doing {
     Discarding { granule: usize },
 }
 
+/// When granules leave their block, or have left a hole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Timing {
+    /// Their work is complete: the addresses are a hole for every stream.
+    Now,
+    /// When the stream comes to it.
+    InOrder,
+}
+
 /// A growth in flight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grow {
@@ -32,16 +43,24 @@ pub(super) struct Grow {
     call: u64,
     /// The addresses that are being mapped, in transit.
     run: usize,
-    edge: Option<Edge>,
-    from: u64,
+    growth: Growth,
+    /// Up to here the malloc needs it; the rest is eager.
+    needed: u64,
     at: u64,
-    to: u64,
     doing: Doing,
     moving: Option<Moving>,
+    unmapping: Timing,
+    /// When the place can be mapped: as the hole was unmapped.
+    hole: Timing,
+    /// Something was mapped in the order of the stream.
+    ordered: bool,
     taken: u32,
     mapped: (MapReason, u32),
-    /// Why it is being undone.
+    /// Where the stream has mapped what is recorded so far, on a device that maps in stream order.
+    behind: Option<Mark>,
+    /// Why it is being undone, and how many bytes were lacking then.
     failure: Option<Failure>,
+    lacking: u64,
 }
 
 /// Why a growth did not come about.
@@ -56,35 +75,41 @@ pub(super) enum Failure {
 /// What a growth wants next.
 pub(super) enum Grown {
     Do(Action),
-    /// The block, in transit: run and edge together.
+    /// The run is mapped; it and what lies beside it are in transit.
     Ready {
-        block: usize,
-        edge: Option<Edge>,
+        run: usize,
+        growth: Growth,
+        /// Where it is there for others.
+        points: Points,
     },
-    Failed(Failure),
+    /// So many bytes were lacking.
+    Failed(Failure, u64),
 }
 
 impl State<'_> {
     /// Puts the place in transit, if the granules for it can be had.
     pub(super) fn begin_grow(&mut self, ask: &Ask, growth: Growth, call: u64) -> Result<Grow, Failure> {
         let bytes = growth.bytes();
-        let spared = growth.edge.map(Edge::block);
         let headroom = self.facts.pool(ask.pool).headroom();
         if headroom < bytes {
-            let movable = release::available(&self.facts, ask.pool, spared);
+            let movable = ask.movable(&self.facts, &growth);
             if headroom.saturating_add(movable) < bytes {
                 return Err(Failure::NoRoom);
             }
         }
+        let needed = growth.to;
+        let growth = growth.eager(&self.facts);
+        let settled = is_settled(&self.facts, self.facts.blocks.get(growth.hole));
         let run = self.facts.carve(growth.hole, growth.from, growth.to).map_err(Failure::Arena)?;
-        if let Some(edge) = spared {
-            self.facts.unlist(edge);
-            self.facts.describe(edge, |b| b.state = block::State::Transit);
-        }
+        self.facts.each_beside(run, &growth, |facts, slot| {
+            facts.unlist(slot);
+            facts.describe(slot, |b| b.state = block::State::Transit);
+            slot
+        });
         let pool = self.facts.pool_mut(ask.pool);
         pool.begin_transit();
         let (offset, granularity) = (Bytes(growth.from.wrapping_sub(pool.base)), pool.granularity);
-        let granules = bytes.checked_div(granularity).unwrap_or(0) as u32;
+        let granules = growth.bytes().checked_div(granularity).unwrap_or(0) as u32;
         let (pool, stream) = (self.facts.pool_id(ask.pool), self.facts.order.stream_id(ask.stream));
         self.record(Record::GrowPlanned { pool, stream, call, offset, granules });
         Ok(Grow {
@@ -92,15 +117,19 @@ impl State<'_> {
             stream: ask.stream,
             call,
             run,
-            edge: growth.edge,
-            from: growth.from,
+            growth,
+            needed,
             at: growth.from,
-            to: growth.to,
             doing: Doing::Nothing,
             moving: None,
+            unmapping: Timing::Now,
+            hole: if settled { Timing::Now } else { Timing::InOrder },
+            ordered: false,
             taken: 0,
             mapped: (MapReason::Grow, 0),
+            behind: None,
             failure: None,
+            lacking: 0,
         })
     }
 }
@@ -111,19 +140,23 @@ impl Grow {
             self.commit(state, outcome);
         }
         if self.failure.is_some() {
-            return self.undo(state);
+            if self.lacking == 0 {
+                self.lacking = self.needed.saturating_sub(self.at);
+            }
+            return self.undo(state, ask);
         }
-        if self.at == self.to && matches!(self.doing, Doing::Nothing) {
+        if self.at == self.growth.to && matches!(self.doing, Doing::Nothing) {
             self.end_taking(state);
             self.log_mapped(state);
             state.facts.pool_mut(self.pool).end_transit();
-            return Grown::Ready { block: self.run, edge: self.edge };
+            let points = self.behind.map_or(Points::NONE, Points::one);
+            return Grown::Ready { run: self.run, growth: self.growth, points };
         }
         match self.next(state, ask) {
             Ok(action) => Grown::Do(action),
             Err(failure) => {
-                self.failure = Some(failure);
-                self.undo(state)
+                (self.failure, self.lacking) = (Some(failure), self.needed.saturating_sub(self.at));
+                self.undo(state, ask)
             }
         }
     }
@@ -161,7 +194,10 @@ impl Grow {
                     state.fail("granule lookup is full");
                 }
                 self.count_mapped(state, reason);
-                if plant::on(Plant::DoubleMap) && self.at == self.from && self.to.wrapping_sub(self.at) > granularity {
+                if plant::on(Plant::DoubleMap)
+                    && self.at == self.growth.from
+                    && self.growth.to.wrapping_sub(self.at) > granularity
+                {
                     return;
                 }
                 self.at = self.at.wrapping_add(granularity);
@@ -188,35 +224,54 @@ impl Grow {
                 let pool = state.facts.pool_mut(self.pool);
                 pool.coming = pool.coming.saturating_sub(granularity);
             }
+            Doing::Mapping { granule, reason: MapReason::Remap } if self.unmapping == Timing::InOrder => {
+                let after = state.tick_after(self.stream);
+                self.quarantine(state, granule, after);
+            }
             Doing::Mapping { granule, .. } => self.doing = Doing::Discarding { granule },
             Doing::UndoingMap { .. } => {
                 self.set_aside(state);
             }
-            Doing::Discarding { granule } => {
-                state.facts.granules.quarantine(granule);
-                let pool = state.facts.pool_id(self.pool);
-                state.record(Record::Quarantined { pool, granules: 1 });
-            }
+            Doing::Discarding { granule } => self.quarantine(state, granule, Mark::default()),
             Doing::Taking { .. } | Doing::Nothing => {}
         }
         self.failure = self.failure.or(Some(failure));
+    }
+
+    fn quarantine(&self, state: &mut State<'_>, granule: usize, after: Mark) {
+        state.facts.granules.quarantine(granule, after);
+        let pool = state.facts.pool_id(self.pool);
+        state.record(Record::Quarantined { pool, granules: 1 });
+    }
+
+    /// Whether a granule is mapped in the order of the stream: it, or what was there, leaves in that order. The run is one
+    /// block with one position, so what comes behind such a granule is too.
+    fn is_ordered(&self, reason: MapReason) -> bool {
+        let moved = reason == MapReason::Remap && self.unmapping == Timing::InOrder;
+        self.ordered || self.hole == Timing::InOrder || moved
     }
 
     /// The driver call that brings the next granule nearer.
     fn next(&mut self, state: &mut State<'_>, ask: &Ask) -> Result<Action, Failure> {
         let pool = *state.facts.pool(self.pool);
         let native = state.native(ask.stream);
-        if let Doing::Mapping { granule, .. } = self.doing {
+        if let Doing::Mapping { granule, reason } = self.doing {
             let handle = state.facts.granules.get(granule).handle;
-            return Ok(Action::Map { device: pool.device, at: DevicePtr(self.at), handle, stream: Some(native) });
+            // A new granule goes into a hole that is there for all at once, and is there for all.
+            let stream = self.is_ordered(reason).then_some(native);
+            self.ordered |= stream.is_some();
+            return Ok(Action::Map { device: pool.device, at: DevicePtr(self.at), handle, stream });
         }
         if let Some(action) = self.take_next(state, pool.device) {
             return Ok(action);
         }
         self.end_taking(state);
-        let wanted = self.to.wrapping_sub(self.at);
-        let spared = self.edge.map(Edge::block);
-        if let Some(next) = release::next(&state.facts, self.pool, wanted, spared) {
+        // Nothing is moved for what nobody asked for yet.
+        let wanted = self.needed.saturating_sub(self.at);
+        if let Some(next) = ask.next_to_move(&state.facts, &self.growth, wanted) {
+            let blocks = state.facts.blocks.walk(Link::to(next.block)).take_while(|(_, block)| block.at < next.to);
+            let settled = blocks.into_iter().all(|(_, block)| is_settled(&state.facts, block));
+            self.unmapping = if settled { Timing::Now } else { Timing::InOrder };
             // Where the arena has no slot to cut the block with, memory is created instead.
             self.moving = state.facts.begin_moving(next).ok();
             if let Some(action) = self.take_next(state, pool.device) {
@@ -238,20 +293,30 @@ impl Grow {
         let moving = self.moving.filter(|moving| moving.at < moving.to)?;
         let granule = state.facts.granules.at(moving.at)?;
         self.doing = Doing::Taking { granule };
-        // Its work is complete: it can go at once, so that the addresses are a hole for every stream.
-        Some(Action::Unmap { device, at: DevicePtr(moving.at), stream: None })
+        let stream = match self.unmapping {
+            Timing::Now => None,
+            Timing::InOrder => Some(state.native(self.stream)),
+        };
+        Some(Action::Unmap { device, at: DevicePtr(moving.at), stream })
     }
 
     fn end_taking(&mut self, state: &mut State<'_>) {
-        let Some(moving) = self.moving.take() else { return };
+        let Some(mut moving) = self.moving.take() else { return };
         let from = state.facts.blocks.get(moving.block).at;
+        let granules = core::mem::replace(&mut self.taken, 0);
+        let in_order = self.unmapping == Timing::InOrder && granules > 0;
+        let behind = in_order.then(|| state.tick_after(self.stream));
+        moving.points = behind.map_or(Points::NONE, Points::one);
         state.facts.end_moving(moving);
-        if self.taken > 0 {
-            let pool = state.facts.pool_id(self.pool);
-            let offset = Bytes(from.wrapping_sub(state.facts.pool(self.pool).base));
-            state.record(Record::Unmapped { pool, offset, granules: self.taken, reason: UnmapReason::Remap });
+        let (pool, reason) = (state.facts.pool_id(self.pool), UnmapReason::Remap);
+        let offset = Bytes(from.wrapping_sub(state.facts.pool(self.pool).base));
+        match behind.map(|mark| state.facts.order.point(mark)) {
+            Some(Point { stream, seq }) => {
+                state.record(Record::UnmappedInOrder { pool, stream, seq, offset, granules, reason });
+            }
+            None if granules > 0 => state.record(Record::Unmapped { pool, offset, granules, reason }),
+            None => {}
         }
-        self.taken = 0;
     }
 
     fn count_mapped(&mut self, state: &mut State<'_>, reason: MapReason) {
@@ -264,48 +329,70 @@ impl Grow {
 
     fn log_mapped(&mut self, state: &mut State<'_>) {
         let (reason, granules) = self.mapped;
-        if granules > 0 {
-            let pool = *state.facts.pool(self.pool);
-            let bytes = u64::from(granules).wrapping_mul(pool.granularity);
-            let offset = Bytes(self.at.wrapping_sub(bytes).wrapping_sub(pool.base));
-            let pool = state.facts.pool_id(self.pool);
-            state.record(Record::Mapped { pool, offset, granules, reason });
-        }
         self.mapped.1 = 0;
+        if granules == 0 {
+            return;
+        }
+        let facts = *state.facts.pool(self.pool);
+        let bytes = u64::from(granules).wrapping_mul(facts.granularity);
+        let offset = Bytes(self.at.wrapping_sub(bytes).wrapping_sub(facts.base));
+        let pool = state.facts.pool_id(self.pool);
+        if !self.ordered {
+            state.record(Record::Mapped { pool, offset, granules, reason });
+            return;
+        }
+        let behind = state.tick_after(self.stream);
+        self.behind = Some(behind);
+        let Point { stream, seq } = state.facts.order.point(behind);
+        state.record(Record::MappedInOrder { pool, stream, seq, offset, granules, reason });
     }
 
     /// What cannot be unmapped now stays where it is, offered to nobody, until a release tries again.
     fn set_aside(&mut self, state: &mut State<'_>) {
         let granularity = state.facts.pool(self.pool).granularity;
-        if state.facts.pool(self.pool).maps_in_order {
-            let seq = state.facts.order.tick_open(self.stream);
-            state.facts.set_points(self.run, Points::one(Mark { stream: self.stream, seq }));
+        if self.ordered {
+            let after = state.tick_after(self.stream);
+            state.facts.set_points(self.run, Points::one(after));
         }
         state.facts.set_aside(self.run);
-        let granules = self.at.wrapping_sub(self.from).checked_div(granularity).unwrap_or(0) as u32;
+        let granules = self.at.wrapping_sub(self.growth.from).checked_div(granularity).unwrap_or(0) as u32;
         let pool = state.facts.pool_id(self.pool);
         state.record(Record::Quarantined { pool, granules });
-        self.at = self.from;
+        self.at = self.growth.from;
+    }
+
+    /// What is there is enough for the malloc: the rest of an eager growth stays a hole. False: the arena has no slot to
+    /// cut it off.
+    fn shorten(&mut self, state: &mut State<'_>) -> bool {
+        let points = state.facts.blocks.get(self.run).points;
+        let Ok(rest) = state.facts.cut(self.run, self.at.wrapping_sub(self.growth.from)) else { return false };
+        state.facts.settle_hole(rest, points);
+        (self.growth.to, self.growth.end) = (self.at, self.at);
+        self.failure = None;
+        true
     }
 
     /// Takes everything back, one driver call at a time.
-    fn undo(&mut self, state: &mut State<'_>) -> Grown {
+    fn undo(&mut self, state: &mut State<'_>, ask: &Ask) -> Grown {
         self.end_taking(state);
         let pool = *state.facts.pool(self.pool);
         if let Doing::Discarding { granule } = self.doing {
             let handle = state.facts.granules.get(granule).handle;
             return Grown::Do(Action::Destroy { device: pool.device, handle });
         }
+        if self.at >= self.needed && self.shorten(state) {
+            return self.advance(state, ask, None);
+        }
         let first = self.mapped.1 > 0;
         self.log_mapped(state);
-        if self.at > self.from && pool.maps_in_order {
+        if self.at > self.growth.from && self.ordered {
             // The stream has yet to map it: it goes when that is known to be done.
             self.set_aside(state);
         }
-        if self.at > self.from && !plant::on(Plant::LostUndo) {
+        if self.at > self.growth.from && !plant::on(Plant::LostUndo) {
             if first {
-                let granules = self.at.wrapping_sub(self.from).checked_div(pool.granularity).unwrap_or(0) as u32;
-                let (id, offset) = (state.facts.pool_id(self.pool), Bytes(self.from.wrapping_sub(pool.base)));
+                let granules = self.at.wrapping_sub(self.growth.from).checked_div(pool.granularity).unwrap_or(0) as u32;
+                let (id, offset) = (state.facts.pool_id(self.pool), Bytes(self.growth.from.wrapping_sub(pool.base)));
                 state.record(Record::Unmapped { pool: id, offset, granules, reason: UnmapReason::Undo });
             }
             let at = self.at.wrapping_sub(pool.granularity);
@@ -315,67 +402,72 @@ impl Grow {
             }
             state.fail("a granule that was just mapped is not there");
         }
+        state.facts.each_beside(self.run, &self.growth, Facts::settle_free);
         if state.facts.blocks.get(self.run).state == block::State::Transit {
-            state.facts.settle_hole(self.run);
-        }
-        if let Some(edge) = self.edge {
-            state.facts.settle_free(edge.block());
+            // What it waited for as a hole is still its own.
+            let points = state.facts.blocks.get(self.run).points;
+            state.facts.settle_hole(self.run, points);
         }
         state.facts.pool_mut(self.pool).end_transit();
         let pool = state.facts.pool_id(self.pool);
         state.record(Record::GrowAborted { pool, call: self.call });
-        Grown::Failed(self.failure.unwrap_or(Failure::NoRoom))
+        Grown::Failed(self.failure.unwrap_or(Failure::NoRoom), self.lacking)
     }
 }
 
 impl State<'_> {
-    /// Joins the run with its edge, cuts the malloc's bytes out and makes the rest free. Where the arena has no slot for
-    /// the rest, the malloc gets it too.
-    pub(super) fn finish_grow(&mut self, ask: &Ask, (run, edge): (usize, Option<Edge>)) -> usize {
-        // Memory that is mapped in stream order is there for others only after this point. It is a position of its own:
-        // what was recorded or laid since the malloc began stands before the map.
-        let fresh = match self.facts.pool(ask.pool).maps_in_order {
-            true => {
-                let seq = self.facts.order.tick_open(ask.stream);
-                Points::one(Mark { stream: ask.stream, seq })
-            }
-            false => Points::NONE,
-        };
+    /// Joins the run with the blocks beside it, cuts the malloc's bytes out and makes the rest free. Where the arena has
+    /// no slot for the rest, the malloc gets it too.
+    pub(super) fn finish_grow(&mut self, ask: &Ask, run: usize, growth: &Growth, fresh: Points) -> usize {
         self.facts.set_points(run, fresh);
         self.facts.describe(run, |b| b.class = ask.class);
-        match edge {
-            None => self.cut_rest(run, ask.size),
-            Some(Edge::Before(block)) => {
-                let missing = ask.size.saturating_sub(self.facts.blocks.get(block).size);
-                self.cut_rest(run, missing);
-                let points = self.facts.blocks.get(block).points;
-                self.facts.join(block, points);
-                block
+        let spare = growth.end.wrapping_sub(growth.start).saturating_sub(ask.size);
+        // With blocks behind it only, what is over is the run's front.
+        if growth.start == growth.from && growth.end > growth.to && spare > 0 {
+            let mine = self.facts.cut(run, spare).unwrap_or(run);
+            self.absorb(mine, ask.size);
+            if mine != run {
+                self.facts.settle_free(run);
             }
-            Some(Edge::After(block)) => {
-                let spare = {
-                    let (run, block) = (self.facts.blocks.get(run), self.facts.blocks.get(block));
-                    run.size.wrapping_add(block.size).saturating_sub(ask.size)
-                };
-                let cut = if spare > 0 { self.facts.cut(run, spare).ok() } else { None };
-                let mine = cut.unwrap_or(run);
-                let points = self.facts.blocks.get(block).points;
-                self.facts.join(mine, points);
-                if cut.is_some() {
-                    self.facts.settle_free(run);
-                }
-                mine
+            return mine;
+        }
+        let mut first = run;
+        self.facts.each_beside(run, growth, |facts, slot| {
+            if facts.blocks.get(slot).at == growth.start {
+                first = slot;
             }
+            slot
+        });
+        self.absorb(first, ask.size);
+        first
+    }
+
+    /// Joins a block in transit with those behind it up to `size` bytes; what is over of the last becomes free. It waits for
+    /// all that they wait for.
+    fn absorb(&mut self, slot: usize, size: u64) {
+        self.cut_rest(slot, size);
+        while let Some(next) = self.facts.blocks.get(slot).next.slot()
+            && let Some(missing) = size.checked_sub(self.facts.blocks.get(slot).size).filter(|&bytes| bytes > 0)
+        {
+            self.cut_rest(next, missing);
+            let mut points = self.facts.blocks.get(slot).points;
+            points.add_all(&self.facts.blocks.get(next).points);
+            self.facts.join(slot, points);
         }
     }
 
-    fn cut_rest(&mut self, run: usize, size: u64) -> usize {
+    /// A position of its own behind a map or unmap that was queued on the stream: what was recorded or laid since the
+    /// malloc began stands before it.
+    fn tick_after(&mut self, stream: usize) -> Mark {
+        Mark { stream, seq: self.facts.order.tick_open(stream) }
+    }
+
+    fn cut_rest(&mut self, run: usize, size: u64) {
         if self.facts.blocks.get(run).size > size
             && let Ok(rest) = self.facts.cut(run, size)
         {
             self.facts.settle_free(rest);
         }
-        run
     }
 
     /// The class of a size.

@@ -1,20 +1,22 @@
 //! A malloc in flight: the ladder from memory that is there to an error with the whole picture.
 
 mod relief;
+mod resort;
+mod waiting;
 
 use super::grow::{Failure, Grow, Grown};
 use super::release::Release;
 use super::state::{Lay, completion};
 use super::{Action, Outcome, Plan, State, Step};
 use crate::block::{self, Block};
-use crate::driver::{Completion, DriverErrorKind, Target};
+use crate::driver::{Completion, DriverErrorKind};
 use crate::error::{MallocError, OutOfMemory, Unusable};
 use crate::id::{LabelId, PoolId, StreamId};
-use crate::order::{CoveredBy, Flight, Level, Mark, Points};
+use crate::order::{Flight, Level, Mark, Points};
 use crate::plant::{self, Plant};
 use crate::policy::{Preference, Reuse};
 use crate::release;
-use crate::reuse::{Ask, Choice, Dependency, Question, Towards};
+use crate::reuse::{Ask, Choice, Dependency, Question};
 use crate::trace::{self, Record, Source};
 use crate::units::{Bytes, DevicePtr, Seq};
 
@@ -29,12 +31,44 @@ enum Rung {
     Mix,
     /// Insert a wait.
     Wait,
+    /// Insert waits for free blocks that a growth takes with it.
+    WaitAndGrow,
     /// Try again what could not be released, and release what other pools of the device do not use; then grow once more.
     Others,
+    /// Let the host wait for pending work, where the pool allows it; then begin anew.
+    Block,
+    /// Ask the embedder to give memory back; then begin anew.
+    Press,
 }
 
-const GROW_FIRST: [Rung; 5] = [Rung::Ask, Rung::Grow, Rung::Mix, Rung::Wait, Rung::Others];
-const WAIT_FIRST: [Rung; 5] = [Rung::Ask, Rung::Wait, Rung::Grow, Rung::Mix, Rung::Others];
+/// Where new memory comes before an inserted wait. What the waits before a growth may have made usable, or possible to
+/// wait for, is looked at once more.
+const GROW_FIRST: [Rung; 10] = [
+    Rung::Ask,
+    Rung::Grow,
+    Rung::Mix,
+    Rung::Wait,
+    Rung::WaitAndGrow,
+    Rung::Wait,
+    Rung::Mix,
+    Rung::Others,
+    Rung::Block,
+    Rung::Press,
+];
+
+/// Where it comes after.
+const WAIT_FIRST: [Rung; 10] = [
+    Rung::Ask,
+    Rung::Wait,
+    Rung::Grow,
+    Rung::Mix,
+    Rung::WaitAndGrow,
+    Rung::Wait,
+    Rung::Mix,
+    Rung::Others,
+    Rung::Block,
+    Rung::Press,
+];
 
 /// Slots for blocks that a malloc may need: what is left on either side of its bytes, and of granules that are moved.
 const SLOTS: usize = 4;
@@ -48,6 +82,11 @@ enum Doing {
     Waiting(Dependency),
     Growing(Grow),
     Releasing(Release),
+    Blocking(Question, Option<Flight>),
+    /// The state had changed so often.
+    Pressing {
+        changes: u64,
+    },
 }
 
 /// Whether the call may call the driver.
@@ -83,6 +122,13 @@ pub(super) struct Malloc {
     /// The driver refused a wait, or a growth failed: that rung is done with.
     wait_failed: bool,
     grow_failed: bool,
+    /// Waits for blocks beside a hole have led to a growth.
+    bridged: bool,
+    /// What the last growth lacked.
+    lacking: u64,
+    /// Number of the call's waits on the host; no stream is waited for twice.
+    block_call: u64,
+    pressed: u32,
     doing: Doing,
     /// The device or the arena, not the limit, ended a growth.
     failure: Option<Failure>,
@@ -176,6 +222,14 @@ impl Malloc {
             }
             Doing::Growing(grow) => self.continue_growth(state, grow, Some(outcome)),
             Doing::Releasing(release) => self.continue_release(state, release, Some(outcome)),
+            Doing::Blocking(question, flight) => {
+                self.commit_block(state, question, flight, outcome);
+                None
+            }
+            Doing::Pressing { changes } => {
+                self.commit_pressure(state, changes, outcome);
+                None
+            }
         }
     }
 
@@ -190,17 +244,17 @@ impl Malloc {
         if self.call == 0 {
             self.call = state.next_call();
         }
-        let rungs = match state.facts.pool(self.ask.pool).preference {
-            Preference::GrowFirst => GROW_FIRST,
-            Preference::WaitFirst => WAIT_FIRST,
-        };
+        let rungs = self.rungs(state);
         while let Some(&rung) = rungs.get(self.rung) {
             let step = match rung {
                 Rung::Ask => self.question(state),
                 Rung::Grow => self.grow(state),
                 Rung::Mix => self.ask.choose_mixed(&state.facts).map(|choice| Step::Done(self.take(state, choice))),
                 Rung::Wait => self.wait(state),
+                Rung::WaitAndGrow => self.wait_and_grow(state),
                 Rung::Others => self.release_others(state),
+                Rung::Block => self.block(state),
+                Rung::Press => self.press(state),
             };
             if let Some(step) = step {
                 return step;
@@ -209,11 +263,27 @@ impl Malloc {
         }
         if state.facts.pool(self.ask.pool).transits > 0 {
             // What another thread is mapping or unmapping may be what is missing here: begin anew when it is done.
-            (self.rung, self.other, self.failure) = (0, 0, None);
-            (self.wait_failed, self.grow_failed, self.no_range) = (false, false, false);
+            self.begin_anew();
             return Step::Wait;
         }
         Step::Done(Err(self.exhausted(state)))
+    }
+
+    fn rungs(&self, state: &State<'_>) -> [Rung; 10] {
+        match state.facts.pool(self.ask.pool).preference {
+            Preference::GrowFirst => GROW_FIRST,
+            Preference::WaitFirst => WAIT_FIRST,
+        }
+    }
+
+    fn rung_is_growth(&self, state: &State<'_>) -> bool {
+        self.rungs(state).get(self.rung) == Some(&Rung::Grow)
+    }
+
+    /// Something has changed that every rung may profit from.
+    fn begin_anew(&mut self) {
+        (self.rung, self.other, self.failure) = (0, 0, None);
+        (self.wait_failed, self.grow_failed, self.no_range) = (false, false, false);
     }
 
     fn take(&mut self, state: &mut State<'_>, choice: Choice) -> Result<DevicePtr, MallocError> {
@@ -277,19 +347,7 @@ impl Malloc {
     fn put(&mut self, state: &mut State<'_>, question: Question) -> Option<Action> {
         state.facts.order.stream_mut(question.stream).asked =
             self.call.max(state.facts.order.stream(question.stream).asked);
-        let mut flight = None;
-        let what = match question.about {
-            CoveredBy::Marker { slot, .. } => {
-                state.facts.order.pin_marker(slot);
-                Target::Marker(state.marker_slot(slot))
-            }
-            CoveredBy::Stream { .. } => {
-                state.pin_stream(question.stream);
-                flight = Some(state.facts.order.begin_stream_sync(question.stream));
-                Target::Stream(state.native(question.stream))
-            }
-            CoveredBy::Nothing => return None,
-        };
+        let (what, flight) = state.look_at(question)?;
         self.doing = Doing::Asking(question, flight);
         Some(Action::Query { what })
     }
@@ -297,64 +355,24 @@ impl Malloc {
     fn commit_question(&mut self, state: &mut State<'_>, question: Question, flight: Option<Flight>, outcome: Outcome) {
         let answer = completion(outcome);
         let complete = matches!(answer, Ok(Completion::Complete)) || plant::on(Plant::PendingIsComplete);
-        let seq = match question.about {
-            CoveredBy::Marker { slot, seq } => {
-                state.facts.order.end_marker_query(slot, complete);
-                seq
-            }
-            CoveredBy::Stream { head } => {
-                state.unpin_stream(question.stream);
-                if let Some(flight) = flight {
-                    state.facts.order.end_sync(flight, complete, Level::Known);
-                }
-                head
-            }
-            CoveredBy::Nothing => Seq::ZERO,
-        };
+        let seq = state.end_look(question, flight, complete, Level::Known);
         if answer.is_ok() {
             let stream = state.facts.order.stream_id(question.stream);
             state.record(Record::Asked { stream, seq, complete });
         }
         // What was learnt may let granules be moved, where a growth failed before.
         self.grow_due |= complete && self.grow_failed;
+        if complete && self.rung_is_growth(state) {
+            // What can be moved depends on all that is complete: while the answers are yes, they are asked for.
+            state.facts.order.stream_mut(question.stream).asked = 0;
+        }
         // Without switch 2 the pool does not allocate by what weir learns.
         self.ask.asked |= complete && state.facts.pool(self.ask.pool).reuse.contains(Reuse::OPPORTUNISTIC);
     }
 
-    /// Inserts one more wait.
-    fn wait(&mut self, state: &mut State<'_>) -> Option<Step<Result<DevicePtr, MallocError>>> {
-        if self.wait_failed || !state.facts.pool(self.ask.pool).reuse.contains(Reuse::INTERNAL) {
-            return None;
-        }
-        let dependency = match self.ask.towards(&state.facts)? {
-            Towards::Wait(dependency) => dependency,
-            Towards::Ready(choice) => {
-                self.ask.waited = true;
-                return Some(Step::Done(self.take(state, choice)));
-            }
-        };
-        state.facts.order.pin_marker(dependency.marker);
-        self.doing = Doing::Waiting(dependency);
-        let marker = state.marker_slot(dependency.marker);
-        Some(Step::Do(Action::Wait { stream: state.native(self.ask.stream), marker }))
-    }
-
-    fn commit_wait(&mut self, state: &mut State<'_>, dependency: Dependency, outcome: &Outcome) {
-        state.facts.order.end_marker_wait(self.ask.stream, dependency.marker, outcome.is_ok());
-        if let Err(error) = *outcome {
-            self.failure = Some(Failure::Driver(error));
-            self.wait_failed = true;
-            return;
-        }
-        self.ask.waited = true;
-        let on = state.facts.order.point(dependency.on);
-        let marker = dependency.marker as u32;
-        state.record(Record::WaitInserted { stream: self.stream, seq: self.seq, marker, on });
-    }
-
     fn grow(&mut self, state: &mut State<'_>) -> Option<Step<Result<DevicePtr, MallocError>>> {
         // A pool that released something, or a stream that is complete, gives the growth another chance.
-        if self.grow_failed && self.other == 0 && !self.retried && !self.grow_due {
+        if self.grow_failed && !self.grow_due {
             return None;
         }
         state.facts.sweep(self.ask.pool);
@@ -366,8 +384,7 @@ impl Malloc {
             self.no_range = true;
             return None;
         };
-        let spared = growth.edge.map(crate::reuse::Edge::block);
-        if release::available(&state.facts, self.ask.pool, spared) < growth.bytes() {
+        if self.ask.movable(&state.facts, &growth) < growth.bytes() {
             // Rather than creating memory, learn whether some that is free can be moved.
             let question = self.ask.settling_question(&state.facts, self.call);
             if let Some(action) = question.and_then(|question| self.put(state, question)) {
@@ -406,12 +423,13 @@ impl Malloc {
                 self.doing = Doing::Growing(grow);
                 Some(Step::Do(action))
             }
-            Grown::Ready { block, edge } => {
-                let points = edge.map_or_else(trace::Points::default, |edge| state.points_of_block(edge.block()));
-                let slot = state.finish_grow(&self.ask, (block, edge));
+            Grown::Ready { run, growth, points: fresh } => {
+                let points = state.points_of_growth(run, &growth);
+                let slot = state.finish_grow(&self.ask, run, &growth, fresh);
                 Some(Step::Done(Ok(self.publish(state, slot, Source::Grow, points))))
             }
-            Grown::Failed(failure) => {
+            Grown::Failed(failure, lacking) => {
+                self.lacking = lacking;
                 self.note(failure);
                 self.grow_failed = true;
                 None
@@ -467,6 +485,10 @@ impl Malloc {
             laid: false,
             wait_failed: false,
             grow_failed: false,
+            bridged: false,
+            lacking: 0,
+            block_call: 0,
+            pressed: 0,
             doing: Doing::Nothing,
             failure: None,
             no_range: false,

@@ -47,7 +47,9 @@ pub use storage::{Arenas, Capacities, Storage};
 pub use streams::StreamConfig;
 pub use verify::Violation;
 
-use crate::driver::{Completion, Driver, DriverError, GranuleHandle, MarkerSlot, NativeStream, Target};
+use crate::driver::{
+    Completion, Driver, DriverError, GranuleHandle, MarkerSlot, NativeStream, Pressure, Relief, Target,
+};
 use crate::error::Unusable;
 use crate::id::DeviceId;
 use crate::trace::{PAGE_BYTES, Sink, records_in};
@@ -82,6 +84,7 @@ pub(crate) enum Action {
     Query { what: Target },
     Wait { stream: NativeStream, marker: MarkerSlot },
     Synchronise { what: Target },
+    Press { pressure: Pressure },
 }
 
 /// What a driver call answered.
@@ -90,6 +93,7 @@ pub(crate) enum Answer {
     Done,
     Handle(GranuleHandle),
     Completion(Completion),
+    Relief(Relief),
 }
 
 /// The outcome of a driver call.
@@ -194,6 +198,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
             Action::Query { what } => driver.query(what).map(Answer::Completion),
             Action::Wait { stream, marker } => driver.wait(stream, marker).map(|()| Answer::Done),
             Action::Synchronise { what } => driver.synchronise(what).map(|()| Answer::Done),
+            Action::Press { pressure } => Ok(Answer::Relief(driver.pressure(pressure))),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::State;
 use crate::arena::Link;
 use crate::error::{OutOfMemory, PendingOn};
+use crate::growth::Growth;
 use crate::order::Points;
 use crate::release;
 use crate::reuse::{Ask, Choice, Taken};
@@ -32,10 +33,21 @@ impl State<'_> {
         self.log_points(&points, epoch)
     }
 
-    /// The points of one block, for the log.
-    pub(super) fn points_of_block(&self, block: usize) -> trace::Points {
-        let points = self.facts.blocks.get(block).points;
-        self.log_points(&points, points.epoch())
+    /// The points of the blocks that a growth takes, for the log.
+    pub(super) fn points_of_growth(&self, run: usize, growth: &Growth) -> trace::Points {
+        let mut points = Points::NONE;
+        let mut epoch = None;
+        let run = self.facts.blocks.get(run);
+        let before = self.facts.blocks.walk_back(run.prev);
+        let after = self.facts.blocks.walk(run.next);
+        for (_, block) in before.take_while(|(_, b)| growth.takes(b)).chain(after.take_while(|(_, b)| growth.takes(b)))
+        {
+            for mark in block.points.marks() {
+                points.put(mark);
+            }
+            epoch = epoch.or(block.points.epoch());
+        }
+        self.log_points(&points, epoch)
     }
 
     fn log_points(&self, points: &Points, epoch: Option<usize>) -> trace::Points {

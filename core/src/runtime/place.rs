@@ -5,11 +5,12 @@ use crate::arena::Link;
 use crate::block::{Block, Class, State};
 use crate::error::ArenaFull;
 use crate::facts::Facts;
+use crate::growth::Growth;
 use crate::id::AllocId;
-use crate::order::Points;
+use crate::order::{Points, Users};
 use crate::plant::{self, Plant};
 use crate::release::Releasable;
-use crate::reuse::{Choice, Taken};
+use crate::reuse::{Choice, Taken, is_settled};
 
 /// How many neighbours on each side one free looks at.
 const MERGES: usize = 4;
@@ -59,16 +60,25 @@ impl Facts<'_> {
         self.index.insert(&mut self.blocks, slot);
     }
 
-    /// The points of two free neighbours as one block, if they may merge.
+    /// The points of two free neighbours, or two holes, as one block, if they may merge.
     fn mergeable(&self, first: usize, second: usize) -> Option<Points> {
         let (a, b) = (self.blocks.get(first), self.blocks.get(second));
         let pool = self.pool(a.pool as usize);
         // Where classes had to share a granule, its parts belong together again once they are free.
         let alike = a.class == b.class || pool.granule_up(b.at) != b.at;
-        if a.state != State::Free || b.state != State::Free || !alike {
-            return None;
+        match (a.state, b.state) {
+            (State::Free, State::Free) if alike => {}
+            (State::Hole, State::Hole) => return self.order.merged_holes(&a.points, &b.points),
+            _ => return None,
         }
-        self.order.merged(&a.points, &b.points, pool.level())
+        let merged = self.order.merged(&a.points, &b.points, pool.level());
+        // Granules that could be moved or released stay so.
+        let pins = |block: &Block| self.granules_inside(block).is_some() && is_settled(self, block);
+        let alone = || {
+            let one = self.device(pool.device).is_some_and(|device| device.streams == 1);
+            if !one || pins(a) || pins(b) { None } else { self.order.merged_alone(&a.points, &b.points, pool.device) }
+        };
+        merged.or_else(alone)
     }
 
     /// Makes a block free and lists it, merged with those neighbours that lose nothing by it. Returns what it became.
@@ -112,58 +122,76 @@ impl Facts<'_> {
         slot
     }
 
-    /// Makes a block a hole and lists it, merged with the holes beside it.
-    pub(super) fn settle_hole(&mut self, slot: usize) {
-        self.set_points(slot, Points::NONE);
+    /// Makes a block a hole that may be mapped again after `points`, and lists it, merged with the holes beside it.
+    pub(super) fn settle_hole(&mut self, slot: usize, points: Points) -> usize {
+        self.set_points(slot, points);
         let block = self.blocks.get_mut(slot);
         block.state = State::Hole;
         block.class = Class::Large;
         block.id = AllocId(0);
         let mut slot = slot;
         if let Some(prev) = block.prev.slot()
-            && self.blocks.get(prev).state == State::Hole
+            && let Some(points) = self.mergeable(prev, slot)
         {
             self.unlist(prev);
-            self.join(prev, Points::NONE);
+            self.join(prev, points);
             slot = prev;
         }
         if let Some(next) = self.blocks.get(slot).next.slot()
-            && self.blocks.get(next).state == State::Hole
+            && let Some(points) = self.mergeable(slot, next)
         {
             self.unlist(next);
-            self.join(slot, Points::NONE);
+            self.join(slot, points);
         }
         self.list(slot);
+        slot
     }
 
-    /// Takes `[from, to)` out of a listed block and puts it in transit; what is left on either side is listed again.
+    /// Takes `[from, to)` out of listed neighbours, of which `slot` is the first, and puts it in transit as one; what is
+    /// left on either side is listed again with the points that it had. All or nothing.
     pub(super) fn carve(&mut self, slot: usize, from: u64, to: u64) -> Result<usize, ArenaFull> {
-        let block = *self.blocks.get(slot);
-        let pieces = usize::from(block.at < from) + usize::from(to < block.end());
+        let before = self.blocks.get(slot).at < from;
+        let last = self.blocks.walk(Link::to(slot)).map(|(_, block)| block.end()).find(|&end| end >= to);
+        let pieces = usize::from(before) + usize::from(last.is_none_or(|end| end > to));
         if self.blocks.room() < pieces {
             return Err(self.blocks.full());
         }
         self.unlist(slot);
         let mut middle = slot;
-        if block.at < from {
-            middle = self.cut(slot, from.wrapping_sub(block.at))?;
+        if before {
+            middle = self.cut(slot, from.wrapping_sub(self.blocks.get(slot).at))?;
             self.list(slot);
         }
-        if to < block.end() {
-            let rest = self.cut(middle, to.wrapping_sub(from))?;
-            self.list(rest);
+        self.end_at(middle, to)?;
+        while self.blocks.get(middle).end() < to {
+            let Some(next) = self.blocks.get(middle).next.slot() else { break };
+            self.unlist(next);
+            self.end_at(next, to)?;
+            let mut points = self.blocks.get(middle).points;
+            points.add_all(&self.blocks.get(next).points);
+            self.join(middle, points);
         }
         self.blocks.get_mut(middle).state = State::Transit;
         Ok(middle)
+    }
+
+    /// Cuts off an unlisted block what is beyond `to`, and lists that.
+    fn end_at(&mut self, slot: usize, to: u64) -> Result<(), ArenaFull> {
+        let block = *self.blocks.get(slot);
+        if block.end() > to {
+            let rest = self.cut(slot, to.wrapping_sub(block.at))?;
+            self.list(rest);
+        }
+        Ok(())
     }
 
     /// Takes what was chosen, `size` bytes of it, out of the index; the rest is listed again. The block is in transit.
     /// All or nothing.
     pub(super) fn take(&mut self, choice: Choice, size: u64) -> Result<usize, ArenaFull> {
         match choice.taken {
-            Taken::Front(slot) => {
-                let at = self.blocks.get(slot).at;
-                self.carve(slot, at, at.wrapping_add(size))
+            Taken::Front(first) | Taken::Run(first) => {
+                let at = self.blocks.get(first).at;
+                self.carve(first, at, at.wrapping_add(size))
             }
             Taken::Granules { block, from, to } => {
                 let Block { at, size: whole, .. } = *self.blocks.get(block);
@@ -180,7 +208,6 @@ impl Facts<'_> {
                 self.trim_front(slot, size)?;
                 Ok(slot)
             }
-            Taken::Run(first) => self.take_run(first, size),
         }
     }
 
@@ -193,46 +220,19 @@ impl Facts<'_> {
         Ok(())
     }
 
-    /// Takes adjacent listed blocks as one. The rest of the last keeps its own points.
-    fn take_run(&mut self, first: usize, size: u64) -> Result<usize, ArenaFull> {
-        let mut bytes = 0u64;
-        let cut = self.blocks.walk(Link::to(first)).find_map(|(_, block)| {
-            bytes = bytes.wrapping_add(block.size);
-            (bytes >= size).then_some(bytes > size)
-        });
-        if self.blocks.room() < usize::from(cut.unwrap_or(false)) {
-            return Err(self.blocks.full());
-        }
-        self.unlist(first);
-        self.blocks.get_mut(first).state = State::Transit;
-        while self.blocks.get(first).size < size {
-            let Some(next) = self.blocks.get(first).next.slot() else {
-                break;
-            };
-            let missing = size.wrapping_sub(self.blocks.get(first).size);
-            self.unlist(next);
-            if self.blocks.get(next).size > missing {
-                let rest = self.cut(next, missing)?;
-                self.list(rest);
-            }
-            let mut points = self.blocks.get(first).points;
-            points.add_all(&self.blocks.get(next).points);
-            self.join(first, points);
-        }
-        Ok(first)
-    }
-
-    /// Merges every free block of the pool with its neighbours where they lose nothing. O(blocks of the pool).
+    /// Merges every free block and hole of the pool with its neighbours where they lose nothing. O(blocks of the pool).
     pub(super) fn sweep(&mut self, pool: usize) {
         let mut at = self.pool(pool).first;
         for _ in 0..self.blocks.in_use() {
             let Some(slot) = at.slot() else { break };
             at = self.blocks.get(slot).next;
-            if self.blocks.get(slot).state == State::Free && self.can_merge_on(slot, at) {
-                self.unlist(slot);
-                let merged = self.settle_free(slot);
-                at = Link::to(merged);
+            if !self.can_merge_on(slot, at) {
+                continue;
             }
+            let Block { state, points, .. } = *self.blocks.get(slot);
+            self.unlist(slot);
+            let merged = if state == State::Hole { self.settle_hole(slot, points) } else { self.settle_free(slot) };
+            at = Link::to(merged);
         }
     }
 
@@ -246,8 +246,29 @@ impl Facts<'_> {
     fn can_merge_on(&self, slot: usize, next: Link) -> bool {
         let block = self.blocks.get(slot);
         let joins = next.slot().is_some_and(|next| self.mergeable(slot, next).is_some());
-        let whole = block.class == Class::Small && self.granules_inside(block) == Some((block.at, block.end()));
+        let whole = block.state == State::Free
+            && block.class == Class::Small
+            && self.granules_inside(block) == Some((block.at, block.end()));
         joins || whole
+    }
+
+    /// Calls `change` with every block that a growth takes beside its run, in address order. It says which block its own
+    /// became a part of.
+    pub(super) fn each_beside(
+        &mut self,
+        run: usize,
+        growth: &Growth,
+        mut change: impl FnMut(&mut Self, usize) -> usize,
+    ) {
+        let Growth { start, end, .. } = *growth;
+        let before = self.blocks.walk_back(Link::to(run)).take_while(|(_, block)| block.at >= start);
+        let mut at = before.last().map(|(slot, _)| slot);
+        for _ in 0..self.blocks.in_use() {
+            let Some(slot) = at else { break };
+            let became = if slot == run { slot } else { change(self, slot) };
+            let block = self.blocks.get(became);
+            at = if block.end() < end { block.next.slot() } else { None };
+        }
     }
 
     /// Begins to move or release granules: they are in transit.
@@ -255,7 +276,7 @@ impl Facts<'_> {
         let block = self.carve(what.block, what.from, what.to)?;
         let pool = self.blocks.get(block).pool as usize;
         self.pool_mut(pool).begin_transit();
-        Ok(Moving { block, at: what.from, to: what.to, set_aside: false })
+        Ok(Moving { block, at: what.from, to: what.to, set_aside: false, points: Points::NONE })
     }
 
     /// Sets a block in transit aside until a release tries again.
@@ -275,23 +296,29 @@ impl Facts<'_> {
         let slots = self.pool_mut(pool);
         slots.set_aside = slots.set_aside.wrapping_sub(1);
         slots.begin_transit();
-        Moving { block: slot, at, to, set_aside: true }
+        Moving { block: slot, at, to, set_aside: true, points: Points::NONE }
     }
 
     /// Ends a move: what was unmapped becomes a hole, what was not is free again. Where the arena has no slot to keep
     /// the two apart, all of it is set aside until the next release.
     pub(super) fn end_moving(&mut self, moving: Moving) {
-        let Block { at: from, pool, .. } = *self.blocks.get(moving.block);
+        let Block { at: from, pool, points, .. } = *self.blocks.get(moving.block);
         self.pool_mut(pool as usize).end_transit();
+        // A run may have had more points than fit; what is free again waits for everything then.
+        if moving.at < moving.to && points.wants_epoch_at_free() {
+            let everything = self.order.points_of_everything(Users::Anywhere);
+            self.set_points(moving.block, everything);
+            self.order.drop_points(&everything);
+        }
         if moving.at == moving.to {
-            self.settle_hole(moving.block);
+            self.settle_hole(moving.block, moving.points);
         } else if moving.set_aside {
             self.set_aside(moving.block);
         } else if moving.at == from {
             self.settle_free(moving.block);
         } else if let Ok(rest) = self.cut(moving.block, moving.at.wrapping_sub(from)) {
             self.settle_free(rest);
-            self.settle_hole(moving.block);
+            self.settle_hole(moving.block, moving.points);
         } else {
             self.set_aside(moving.block);
         }
@@ -312,4 +339,6 @@ pub(super) struct Moving {
     pub(super) to: u64,
     /// The run was set aside before: it has gaps, and what is left of it cannot be used.
     pub(super) set_aside: bool,
+    /// When the unmapped addresses are free, where that is in the order of a stream.
+    pub(super) points: Points,
 }

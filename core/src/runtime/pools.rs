@@ -10,7 +10,7 @@ use crate::facts::MAX_DEVICES;
 use crate::id::{DeviceId, LabelId, PoolId};
 use crate::order::Users;
 use crate::plant::{self, Plant};
-use crate::policy::{Attribute, Destroy, PoolConfig};
+use crate::policy::{Attribute, Destroy, PoolConfig, Tuning};
 use crate::pool::{Device, PoolSlot, Standing};
 use crate::release;
 use crate::trace::{Record, Sink, UnmapReason, Verb};
@@ -75,9 +75,12 @@ impl Shape {
         if limit > device.total || limit == Bytes::ZERO {
             return Err(PoolError::LimitAboveDevice { limit, total: device.total });
         }
-        let factor = match device.capabilities.contains(Capabilities::SPARSE_ADDRESSES) {
-            true => address_factor(limit.0.checked_div(granularity.0).unwrap_or(1)),
-            false => 1,
+        let factor = match config.tuning.addresses {
+            Some(times) => u64::from(times).max(1),
+            None if device.capabilities.contains(Capabilities::SPARSE_ADDRESSES) => {
+                address_factor(limit.0.checked_div(granularity.0).unwrap_or(1))
+            }
+            None => 1,
         };
         Ok(Self {
             limit: limit.0,
@@ -332,6 +335,8 @@ impl State<'_> {
             limit: shape.limit,
             threshold: config.threshold.0,
             small_limit: shape.small_limit,
+            tuning: config.tuning,
+            kept: config.threshold.0,
             granularity: device.granularity.0,
             alignment: device.alignment.0,
             first: Link::to(first),
@@ -342,6 +347,9 @@ impl State<'_> {
         let id = self.facts.pool_id(slot);
         self.log.forget_pool(id);
         self.record(Record::PoolCreated { pool: id });
+        if config.tuning != Tuning::DEFAULT {
+            self.record(Record::PoolTuned { pool: id, tuning: config.tuning });
+        }
         Ok(id)
     }
 
@@ -426,7 +434,7 @@ impl State<'_> {
                     pool.reuse.set(switch, value != 0);
                 }
             }
-            Attribute::ReleaseThreshold => pool.threshold = value,
+            Attribute::ReleaseThreshold => (pool.threshold, pool.kept) = (value, value),
             Attribute::ReservedMemCurrent | Attribute::UsedMemCurrent => return Err(PoolError::ReadOnly(attribute)),
             Attribute::ReservedMemHigh | Attribute::UsedMemHigh if value != 0 => {
                 return Err(PoolError::OnlyReset { attribute, value });

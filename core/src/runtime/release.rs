@@ -7,6 +7,8 @@ use crate::driver::Driver;
 use crate::error::PoolError;
 use crate::granule::Place;
 use crate::id::PoolId;
+use crate::order::{Level, Mark};
+use crate::policy;
 use crate::pool::Standing;
 use crate::release;
 use crate::reuse::is_settled;
@@ -92,12 +94,16 @@ impl Release {
             }
             (Doing::Destroying { granule }, Ok(_)) => {
                 state.facts.granules.end(granule);
-                state.facts.pool_mut(self.pool).take_reserved(granularity);
+                let pool = state.facts.pool_mut(self.pool);
+                pool.take_reserved(granularity);
+                if self.reason == UnmapReason::Threshold {
+                    pool.demand.note_released(granularity);
+                }
                 self.left = self.left.saturating_sub(granularity);
             }
             (Doing::Destroying { granule }, Err(_)) => {
                 self.refused = true;
-                state.facts.granules.quarantine(granule);
+                state.facts.granules.quarantine(granule, Mark::default());
                 let pool = state.facts.pool_id(self.pool);
                 state.record(Record::Quarantined { pool, granules: 1 });
                 self.end_run(state);
@@ -150,7 +156,8 @@ impl Release {
             self.moving = Some(state.facts.begin_moving_aside(slot));
             return self.unmap_next(state);
         }
-        let granule = state.facts.granules.quarantined_of(self.pool)?;
+        let settled = |mark| state.facts.order.settled(mark, Level::Known);
+        let granule = state.facts.granules.quarantined_of(self.pool, settled)?;
         state.facts.granules.retry(granule);
         Some(self.destroy(state, granule))
     }
@@ -177,7 +184,7 @@ impl Plan for Release {
             if self.refused {
                 return Step::Done(());
             }
-            let next = release::next(&state.facts, self.pool, self.left, None);
+            let next = release::next(&state.facts, self.pool, self.left);
             // Where there is no slot to cut the block with, less is released and nothing lost.
             self.moving = next.and_then(|next| state.facts.begin_moving(next).ok());
             if self.moving.is_none() {
@@ -230,6 +237,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     /// Releases what stands above the thresholds, and what is left of destroyed pools. Runs after a synchronisation.
     pub(super) fn release_surplus(&self, device: crate::id::DeviceId) -> Result<(), crate::error::Unusable> {
         self.reap()?;
+        self.commit(|state| state.end_rounds(device))?;
         let mut from = 0;
         while let Some(slot) = self.commit(|state| state.next_surplus(device, from))? {
             let mut plan = self.commit(|state| {
@@ -237,7 +245,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
                 let pool = state.facts.pool(slot);
                 let (keep, reason) = match pool.standing {
                     Standing::Dying => (0, UnmapReason::Destroy),
-                    _ => (pool.threshold, UnmapReason::Threshold),
+                    _ => (pool.kept, UnmapReason::Threshold),
                 };
                 Release::new(slot, release::surplus(&state.facts, slot, keep), reason)
             })?;
@@ -251,11 +259,32 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
 }
 
 impl State<'_> {
+    /// A synchronisation ends a round of the device's pools: what each keeps is worked out anew.
+    fn end_rounds(&mut self, device: crate::id::DeviceId) {
+        for slot in 0..self.facts.pools.len() {
+            let pool = self.facts.pool_mut(slot);
+            if pool.device != device || pool.standing != Standing::Live {
+                continue;
+            }
+            let (kept, thrashed) = (pool.kept_beyond(), pool.demand.thrashes());
+            let worth = pool.demand.end_round(pool.used);
+            pool.kept = match pool.tuning.release {
+                policy::Release::Hysteresis => pool.threshold.max(worth),
+                policy::Release::Always => pool.threshold,
+            };
+            let (now, thrash) = (pool.kept_beyond(), pool.demand.thrash);
+            if thrashed || now != kept {
+                let pool = self.facts.pool_id(slot);
+                self.record(Record::Kept { pool, kept: Bytes(now), thrash: Bytes(thrash) });
+            }
+        }
+    }
+
     /// The next pool of the device, from slot `from` on, that holds more than it should.
     fn next_surplus(&mut self, device: crate::id::DeviceId, from: usize) -> Option<usize> {
         self.facts.pools.iter().skip(from).map(|(slot, p)| (slot, *p)).find_map(|(slot, pool)| {
             let held = match pool.standing {
-                Standing::Live => release::surplus(&self.facts, slot, pool.threshold) > 0 || self.is_quarantined(slot),
+                Standing::Live => release::surplus(&self.facts, slot, pool.kept) > 0 || self.is_quarantined(slot),
                 Standing::Dying => true,
                 Standing::Vacant | Standing::Coming | Standing::Closing | Standing::Leaving => false,
             };
@@ -265,7 +294,7 @@ impl State<'_> {
 
     /// Whether anything of the pool waits for a release to try again.
     pub(super) fn is_quarantined(&self, slot: usize) -> bool {
-        self.facts.pool(slot).set_aside > 0 || self.facts.granules.quarantined_of(slot).is_some()
+        self.facts.pool(slot).set_aside > 0 || self.facts.granules.quarantined_of(slot, |_| true).is_some()
     }
 
     pub(super) fn pin_pool(&mut self, slot: usize) {

@@ -123,6 +123,8 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
                 mallocs: pool.mallocs,
                 frees: pool.frees,
                 refused: pool.refused,
+                thrash: Bytes(pool.demand.thrash),
+                kept: Bytes(pool.kept_beyond()),
                 by_source: pool.by_source,
             })
         })

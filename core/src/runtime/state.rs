@@ -32,8 +32,10 @@ pub struct Counters {
     pub query: u64,
     /// Waits inserted; the program's own are not among them.
     pub wait: u64,
-    /// Synchronisations, all by the program.
+    /// Synchronisations: the program's, and those of pools that may block.
     pub synchronise: u64,
+    /// Times the embedder was asked to give memory back.
+    pub pressed: u64,
     /// Driver calls that failed.
     pub failed: u64,
     /// Records of the log that were lost.
@@ -49,6 +51,7 @@ pub struct State<'a> {
     corrupt: Option<Corrupt>,
     capacities: super::Capacities,
     calls: u64,
+    changes: u64,
     allocations: u64,
     frees: u64,
     /// The latest frees, so that a double free is named although the block has merged since.
@@ -95,6 +98,7 @@ impl<'a> State<'a> {
             corrupt: None,
             capacities,
             calls: 0,
+            changes: 0,
             allocations: 0,
             frees: 0,
             recent: [Freed { at: 0, id: AllocId(0), mark: Mark { stream: 0, seq: Seq::ZERO } }; RECENT],
@@ -139,7 +143,13 @@ impl<'a> State<'a> {
     }
 
     pub(crate) fn record(&mut self, record: Record<'_>) {
+        self.changes = self.changes.wrapping_add(1);
         self.log.append(self.time, record, &self.facts);
+    }
+
+    /// Counts the changes of the state: each has a record, whether the log is on or off.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// A number for a call that asks, grows or waits.
@@ -183,6 +193,7 @@ impl<'a> State<'a> {
             Action::Query { .. } => &mut counters.query,
             Action::Wait { .. } => &mut counters.wait,
             Action::Synchronise { .. } => &mut counters.synchronise,
+            Action::Press { .. } => &mut counters.pressed,
         };
         *counter = counter.wrapping_add(1);
     }
@@ -263,6 +274,6 @@ pub(crate) struct Lay {
 pub(super) fn completion(outcome: Outcome) -> Result<Completion, DriverError> {
     outcome.map(|answer| match answer {
         super::Answer::Completion(completion) => completion,
-        super::Answer::Done | super::Answer::Handle(_) => Completion::Pending,
+        super::Answer::Done | super::Answer::Handle(_) | super::Answer::Relief(_) => Completion::Pending,
     })
 }

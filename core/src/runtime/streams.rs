@@ -5,7 +5,7 @@ use super::{Action, Lock, Outcome, Plan, Runtime, State, Step};
 use crate::driver::{Driver, NativeStream, Target};
 use crate::error::{OrderError, Unusable};
 use crate::id::{DeviceId, StreamId};
-use crate::order::{Flight, Tenancy};
+use crate::order::{Flight, Level, Tenancy};
 use crate::policy::{Capture, StreamKind};
 use crate::trace::{Record, Sink, Verb};
 use crate::units::Seq;
@@ -78,7 +78,7 @@ impl Plan for Reap {
         if let (Some(outcome), Some((slot, marker, seq))) = (outcome, self.asked.take()) {
             let answer = super::state::completion(outcome);
             let complete = matches!(answer, Ok(crate::driver::Completion::Complete));
-            state.facts.order.end_marker_query(marker, complete);
+            state.facts.order.end_marker_query(marker, complete, Level::Known);
             if answer.is_ok() {
                 let stream = state.facts.order.stream_id(slot);
                 state.record(Record::Asked { stream, seq, complete });
@@ -157,7 +157,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         while self.commit(|state| state.facts.order.stream(slot).pins > 0)? {
             L::relax();
         }
-        Ok(self.commit(|state| state.facts.order.settle(slot, Seq::ZERO, crate::order::Level::Known))?)
+        Ok(self.commit(|state| state.facts.order.settle(slot, Seq::ZERO, Level::Known))?)
     }
 
     /// The driver's name of a stream.

@@ -110,7 +110,7 @@ impl State<'_> {
             }
             block::State::Hole => {
                 ensure(aligned(pool.granularity), "holes are whole granules", found)?;
-                ensure(block.points.is_empty(), "a hole has no points", found)?;
+                ensure(block.points.is_empty() || pool.maps_in_order, "a hole waits only for maps in order", found)?;
             }
             block::State::Transit | block::State::Quarantined => {}
         }

@@ -3,9 +3,9 @@
 use super::device::Span;
 use super::queue::OpKind;
 use super::state::State;
-use super::storage::{Arena, Link, SimGranule, SimOp, SimPiece};
+use super::storage::{Arena, Link, SimGranule, SimOp, SimPiece, Stamp};
 use super::violation::{Access, Issue, SimError, Touch, Violation};
-use crate::driver::{Completion, DriverCall, GranuleHandle, NativeStream};
+use crate::driver::NativeStream;
 use crate::id::DeviceId;
 use crate::units::{Bytes, DevicePtr};
 
@@ -90,7 +90,7 @@ fn uncovered(piece: &mut SimPiece, span: &SimPiece) -> Fate {
 
 impl State<'_> {
     /// Does something with a stream's next operation in view. Where it is refused, the stream is as before.
-    fn attempt<T>(
+    pub(super) fn attempt<T>(
         &mut self,
         stream: NativeStream,
         act: impl FnOnce(&mut Self, SimPiece) -> Result<T, SimError>,
@@ -133,7 +133,7 @@ impl State<'_> {
         let (stream, issue) = (self.queue.native(touch.slot as usize), Issue(touch.word));
         let unmapped = |at| Violation::AccessUnmapped { stream, issue, at: DevicePtr(at) };
         for Span { page, from, to } in self.memory.spans(op.at, op.bytes).ok_or(unmapped(op.at))? {
-            let link = self.memory.under(page);
+            let link = self.memory.pages.planned(page);
             if link == Link::NONE {
                 return Err(unmapped(page.max(op.at)).into());
             }
@@ -142,15 +142,19 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Compares an access with those before it that are not ordered with it.
-    fn check(&self, link: Link, touch: SimPiece, page: u64) -> Result<(), SimError> {
-        let history = self.memory.granules.at(link)?.history;
+    /// Compares an access, or the unmap of a whole granule, with what is before it and is not ordered with it.
+    pub(super) fn check(&self, link: Link, touch: SimPiece, page: u64) -> Result<(), SimError> {
+        let SimGranule { history, last, device, .. } = *self.memory.granules.at(link)?;
         let after = touch.slot as usize;
-        let clash = find(&self.pieces, history, |piece| {
-            overlap(piece, &touch)
-                && (piece.write || touch.write)
-                && !self.order.before(piece.slot as usize, piece.word, after)
-        })?;
+        let clash = if self.order.follows(Some(after), last) {
+            find(&self.pieces, history, |piece| {
+                overlap(piece, &touch)
+                    && (piece.write || touch.write)
+                    && !self.order.before(piece.slot as usize, piece.word, after)
+            })?
+        } else {
+            Some(self.mapping(DeviceId(device), last)?)
+        };
         let Some(piece) = clash else {
             return Ok(());
         };
@@ -159,7 +163,33 @@ impl State<'_> {
         Err(Violation::Race { granule, at, earlier, later }.into())
     }
 
-    fn touch(&self, piece: SimPiece) -> Touch {
+    /// A map in the order of a stream, as the write that it counts as.
+    fn mapping(&self, device: DeviceId, last: Stamp) -> Result<SimPiece, SimError> {
+        self.memory.whole(device, SimPiece { word: last.issue, slot: last.slot, write: true, ..SimPiece::EMPTY })
+    }
+
+    /// Something that uses a granule and that the host does not know to be complete.
+    pub(super) fn unknown(&self, link: Link) -> Result<Option<SimPiece>, SimError> {
+        let SimGranule { history, last, device, .. } = *self.memory.granules.at(link)?;
+        if !self.order.follows(None, last) {
+            return self.mapping(DeviceId(device), last).map(Some);
+        }
+        find(&self.pieces, history, |piece| !self.order.host_knows(piece.slot as usize, piece.word))
+    }
+
+    /// Drops a granule's history: everything later comes after it.
+    pub(super) fn forget(&mut self, link: Link) -> Result<(), SimError> {
+        let history = core::mem::replace(&mut self.memory.granules.at_mut(link)?.history, Link::NONE);
+        sift(&mut self.pieces, history, |_| Fate::Drop).map(|_| ())
+    }
+
+    /// Drops a granule's content.
+    pub(super) fn forget_tags(&mut self, link: Link) -> Result<(), SimError> {
+        let tags = core::mem::replace(&mut self.memory.granules.at_mut(link)?.tags, Link::NONE);
+        sift(&mut self.pieces, tags, |_| Fate::Drop).map(|_| ())
+    }
+
+    pub(super) fn touch(&self, piece: SimPiece) -> Touch {
         Touch {
             stream: self.queue.native(piece.slot as usize),
             issue: Issue(piece.word),
@@ -224,7 +254,7 @@ impl State<'_> {
         let (stream, issue) = (self.queue.native(slot), Issue(op.issue));
         let mut wrong = None;
         for span in spans {
-            let link = self.memory.under(span.page);
+            let link = self.memory.pages.actual(span.page);
             let at = DevicePtr(span.page.max(op.at));
             let Ok(granule) = self.memory.granules.at_mut(link) else {
                 self.note(Violation::AccessUnmapped { stream, issue, at });
@@ -280,76 +310,5 @@ impl State<'_> {
         let tags = self.memory.granules.at(link)?.tags;
         let exact = find(&self.pieces, tags, |piece| (piece.from, piece.to) == (span.from, span.to))?;
         Ok(exact.map(|piece| piece.word))
-    }
-
-    /// Maps a granule, at once or in the order of a stream. In stream order the mapping counts as a write to the
-    /// whole granule: who uses it must come after it.
-    pub(super) fn map(
-        &mut self,
-        device: DeviceId,
-        at: DevicePtr,
-        granule: GranuleHandle,
-        stream: Option<NativeStream>,
-    ) -> Result<(), SimError> {
-        self.known(stream)?;
-        let Some(stream) = stream.filter(|_| self.memory.maps_in_stream_order(device)) else {
-            return self.memory.map(device, at, granule).map(|_| ());
-        };
-        self.attempt(stream, |state, touch| {
-            let touch = state.memory.whole(device, touch)?;
-            let link = state.memory.granule(DriverCall::Map, device, granule)?;
-            state.check(link, touch, at.0)?;
-            state.memory.map(device, at, granule)?;
-            state.remember(link, touch)?;
-            state.queue.push(touch.slot as usize, SimOp { kind: OpKind::Map, ..SimOp::EMPTY })
-        })?;
-        self.queued()
-    }
-
-    /// Unmaps a granule of which the host knows that nothing uses it any more; in stream order that counts as a write
-    /// to the whole granule, which the next mapping must come after.
-    pub(super) fn unmap(
-        &mut self,
-        device: DeviceId,
-        at: DevicePtr,
-        stream: Option<NativeStream>,
-    ) -> Result<(), SimError> {
-        self.known(stream)?;
-        let Some(stream) = stream.filter(|_| self.memory.maps_in_stream_order(device)) else {
-            return self.unmap_now(device, at).map(|_| ());
-        };
-        self.attempt(stream, |state, touch| {
-            let touch = state.memory.whole(device, touch)?;
-            let link = state.unmap_now(device, at)?;
-            state.remember(link, touch)?;
-            state.queue.push(touch.slot as usize, SimOp { kind: OpKind::Unmap, ..SimOp::EMPTY })
-        })?;
-        self.queued()
-    }
-
-    fn unmap_now(&mut self, device: DeviceId, at: DevicePtr) -> Result<Link, SimError> {
-        let link = self.memory.mapped_at(device, at)?;
-        let SimGranule { history, pending, .. } = *self.memory.granules.at(link)?;
-        let order = &self.order;
-        let unknown = |piece: &SimPiece| !order.host_knows(piece.slot as usize, piece.word);
-        let by = find(&self.pieces, history, unknown)?;
-        if by.is_some() || pending != 0 {
-            let granule = self.memory.handle(link)?;
-            let done = |piece: SimPiece| self.queue.stream(piece.slot as usize).is_ok_and(|s| s.done >= piece.word);
-            let state = if by.is_some_and(done) { Completion::Complete } else { Completion::Pending };
-            let by = by.map(|piece| self.touch(piece));
-            return Err(Violation::UnmapInUse { at, granule, by, state }.into());
-        }
-        sift(&mut self.pieces, history, |_| Fate::Drop)?;
-        self.memory.granules.at_mut(link)?.history = Link::NONE;
-        self.memory.unmap(device, link)?;
-        Ok(link)
-    }
-
-    pub(super) fn destroy(&mut self, device: DeviceId, granule: GranuleHandle) -> Result<(), SimError> {
-        let left = self.memory.destroy(device, granule)?;
-        sift(&mut self.pieces, left.history, |_| Fate::Drop)?;
-        sift(&mut self.pieces, left.tags, |_| Fate::Drop)?;
-        Ok(())
     }
 }

@@ -1,6 +1,8 @@
 //! Physical granules, address ranges and what is mapped where, with every argument checked.
 
-use super::storage::{Arena, Link, SimDevice, SimGranule, SimPage, SimPiece, SimRange};
+use super::order::Order;
+use super::pages::Pages;
+use super::storage::{Arena, Link, SimDevice, SimGranule, SimPage, SimPiece, SimRange, Stamp};
 use super::violation::{SimArena, SimError, Violation};
 use crate::driver::{Capabilities, DriverCall, GranuleHandle, Properties};
 use crate::id::DeviceId;
@@ -43,84 +45,6 @@ impl DeviceConfig {
     }
 }
 
-/// The table of mappings: open addressing, probing the next place, deletion by shifting back.
-struct Pages<'a> {
-    slots: &'a mut [SimPage],
-    used: usize,
-}
-
-impl Pages<'_> {
-    fn home(&self, at: u64) -> usize {
-        let mixed = at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        mixed.checked_rem(self.slots.len() as u64).map_or(0, |n| n as usize)
-    }
-
-    fn after(&self, index: usize) -> usize {
-        let next = index + 1;
-        if next < self.slots.len() { next } else { 0 }
-    }
-
-    /// The place that holds this address, or the free one where it would go.
-    fn probe(&self, at: u64) -> Option<(usize, SimPage)> {
-        let mut index = self.home(at);
-        for _ in 0..self.slots.len() {
-            let page = *self.slots.get(index)?;
-            if page.at == at || page.at == 0 {
-                return Some((index, page));
-            }
-            index = self.after(index);
-        }
-        None
-    }
-
-    fn find(&self, at: u64) -> Link {
-        self.probe(at).map_or(Link::NONE, |(_, page)| page.granule)
-    }
-
-    fn insert(&mut self, at: u64, granule: Link) -> Result<(), SimError> {
-        // One place stays free, so that probing ends.
-        if self.used + 1 >= self.slots.len() {
-            return Err(SimError::Full(SimArena::Pages));
-        }
-        let place = self.probe(at).and_then(|(index, _)| self.slots.get_mut(index));
-        *place.ok_or(SimError::Full(SimArena::Pages))? = SimPage { at, granule };
-        self.used += 1;
-        Ok(())
-    }
-
-    fn remove(&mut self, at: u64) {
-        let Some((mut hole, page)) = self.probe(at) else { return };
-        if page.at == 0 {
-            return;
-        }
-        self.used -= 1;
-        let mut index = hole;
-        for _ in 0..self.slots.len() {
-            index = self.after(index);
-            let Some(&page) = self.slots.get(index) else { break };
-            if page.at == 0 {
-                break;
-            }
-            let home = self.home(page.at);
-            if self.distance(home, index) >= self.distance(hole, index) {
-                self.put(hole, page);
-                hole = index;
-            }
-        }
-        self.put(hole, SimPage::EMPTY);
-    }
-
-    fn distance(&self, from: usize, to: usize) -> usize {
-        if to >= from { to - from } else { to + self.slots.len() - from }
-    }
-
-    fn put(&mut self, index: usize, page: SimPage) {
-        if let Some(place) = self.slots.get_mut(index) {
-            *place = page;
-        }
-    }
-}
-
 /// Part of one granule's bytes at an address.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
@@ -158,7 +82,7 @@ pub(super) struct Memory<'a> {
     devices: &'a mut [SimDevice],
     ranges: &'a mut [SimRange],
     ranges_used: usize,
-    pages: Pages<'a>,
+    pub(super) pages: Pages<'a>,
     pub(super) granules: Arena<'a, SimGranule>,
 }
 
@@ -172,7 +96,6 @@ impl<'a> Memory<'a> {
     ) -> Result<Self, SimError> {
         devices.fill(SimDevice::EMPTY);
         ranges.fill(SimRange::EMPTY);
-        pages.fill(SimPage::EMPTY);
         if configs.len() > devices.len() {
             return Err(SimError::Full(SimArena::Devices));
         }
@@ -187,13 +110,7 @@ impl<'a> Memory<'a> {
                 ..SimDevice::EMPTY
             };
         }
-        Ok(Self {
-            devices,
-            ranges,
-            ranges_used: 0,
-            pages: Pages { slots: pages, used: 0 },
-            granules: Arena::new(granules),
-        })
+        Ok(Self { devices, ranges, ranges_used: 0, pages: Pages::new(pages), granules: Arena::new(granules) })
     }
 
     pub(super) fn device(&self, device: DeviceId) -> Result<&SimDevice, SimError> {
@@ -269,7 +186,8 @@ impl<'a> Memory<'a> {
         (at - range.base < range.bytes).then_some((index, range))
     }
 
-    pub(super) fn release(&mut self, device: DeviceId, base: DevicePtr, bytes: Bytes) -> Result<(), SimError> {
+    /// The index of a range that may be released, as far as this module can tell.
+    pub(super) fn releasable(&mut self, device: DeviceId, base: DevicePtr, bytes: Bytes) -> Result<usize, SimError> {
         self.device(device)?;
         let found = self.range(base.0).map(|(index, range)| (index, *range));
         let Some((index, range)) = found.filter(|(_, range)| (range.base, range.bytes) == (base.0, bytes.0)) else {
@@ -280,11 +198,14 @@ impl<'a> Memory<'a> {
         if mapped != 0 {
             return Err(Violation::ReleaseMapped { base, mapped }.into());
         }
+        Ok(index)
+    }
+
+    pub(super) fn release(&mut self, index: usize) {
         if let Some(tail) = self.ranges.get_mut(index..self.ranges_used) {
             tail.rotate_left(1);
             self.ranges_used -= 1;
         }
-        Ok(())
     }
 
     pub(super) fn create(&mut self, device: DeviceId) -> Result<GranuleHandle, SimError> {
@@ -324,40 +245,60 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Destroys a granule; what is left of it is the lists in its element.
-    pub(super) fn destroy(&mut self, device: DeviceId, granule: GranuleHandle) -> Result<SimGranule, SimError> {
-        let size = self.device(device)?.granularity;
+    /// The granule that may be destroyed, as far as this module can tell.
+    pub(super) fn destroyable(&self, device: DeviceId, granule: GranuleHandle) -> Result<Link, SimError> {
+        self.device(device)?;
         let link = self.granule(DriverCall::Destroy, device, granule)?;
-        let found = self.granules.at_mut(link)?;
-        if found.at != 0 {
-            let at = DevicePtr(found.at);
-            return Err(Violation::DestroyMapped { granule, at }.into());
+        match self.granules.at(link)?.at {
+            0 => Ok(link),
+            at => Err(Violation::DestroyMapped { granule, at: DevicePtr(at) }.into()),
         }
-        found.exists = false;
-        let left = *found;
-        self.granules.give(link)?;
-        let limits = self.device_mut(device)?;
-        limits.created = limits.created.saturating_sub(size);
-        Ok(left)
     }
 
-    pub(super) fn map(&mut self, device: DeviceId, at: DevicePtr, granule: GranuleHandle) -> Result<(), SimError> {
+    /// Destroys a granule; the lists in its element are the caller's.
+    pub(super) fn destroy(&mut self, device: DeviceId, link: Link) -> Result<(), SimError> {
+        self.granules.at_mut(link)?.exists = false;
+        self.granules.give(link)?;
+        let limits = self.device_mut(device)?;
+        limits.created = limits.created.saturating_sub(limits.granularity);
+        Ok(())
+    }
+
+    /// The granule that may be mapped at `at`, as far as this module can tell.
+    pub(super) fn mappable(
+        &mut self,
+        device: DeviceId,
+        at: DevicePtr,
+        granule: GranuleHandle,
+    ) -> Result<Link, SimError> {
         self.aligned(DriverCall::Map, device, at.0)?;
         let link = self.granule(DriverCall::Map, device, granule)?;
         let owner = self.range(at.0).ok_or(Violation::OutsideRange(at))?.1.device;
         owned(DriverCall::Map, device, owner)?;
-        let there = self.pages.find(at.0);
+        let there = self.pages.planned(at.0);
         if there != Link::NONE {
             let there = self.handle(there)?;
             return Err(Violation::DoubleMap { at, there }.into());
         }
-        let elsewhere = self.granules.at(link)?.at;
-        if elsewhere != 0 {
-            let at = DevicePtr(elsewhere);
-            return Err(Violation::MappedElsewhere { granule, at }.into());
+        match self.granules.at(link)?.at {
+            0 => Ok(link),
+            elsewhere => Err(Violation::MappedElsewhere { granule, at: DevicePtr(elsewhere) }.into()),
         }
-        self.pages.insert(at.0, link)?;
-        self.granules.at_mut(link)?.at = at.0;
+    }
+
+    /// Plans a mapping that is made by `by`, or at once. The device has it when it
+    /// [arrives](super::pages::Pages::arrive).
+    pub(super) fn map(
+        &mut self,
+        device: DeviceId,
+        at: DevicePtr,
+        link: Link,
+        by: Stamp,
+        order: &Order<'_>,
+    ) -> Result<(), SimError> {
+        self.pages.plan(at.0, link, by, order)?;
+        let granule = self.granules.at_mut(link)?;
+        (granule.at, granule.last) = (at.0, by);
         if let Some((_, range)) = self.range(at.0) {
             range.mapped += 1;
         }
@@ -369,7 +310,7 @@ impl<'a> Memory<'a> {
     /// The granule that may be unmapped at `at`, as far as this module can tell.
     pub(super) fn mapped_at(&self, device: DeviceId, at: DevicePtr) -> Result<Link, SimError> {
         self.aligned(DriverCall::Unmap, device, at.0)?;
-        let link = self.pages.find(at.0);
+        let link = self.pages.planned(at.0);
         if link == Link::NONE {
             return Err(Violation::NothingMapped(at).into());
         }
@@ -377,10 +318,13 @@ impl<'a> Memory<'a> {
         Ok(link)
     }
 
-    pub(super) fn unmap(&mut self, device: DeviceId, link: Link) -> Result<(), SimError> {
+    /// Ends a mapping as far as calls are concerned. The device loses it when it
+    /// [leaves](super::pages::Pages::leave).
+    pub(super) fn unmap(&mut self, device: DeviceId, link: Link, by: Stamp) -> Result<(), SimError> {
         let granule = self.granules.at_mut(link)?;
         let at = core::mem::replace(&mut granule.at, 0);
-        self.pages.remove(at);
+        (granule.was, granule.last) = (at, by);
+        self.pages.unplan(at, by)?;
         if let Some((_, range)) = self.range(at) {
             range.mapped = range.mapped.saturating_sub(1);
         }
@@ -395,11 +339,6 @@ impl<'a> Memory<'a> {
         let granularity = self.device(DeviceId(device)).ok()?.granularity;
         let end = at.checked_add(bytes)?;
         Some(Spans { at, end, granularity })
-    }
-
-    /// The granule that is mapped at this address of a granule.
-    pub(super) fn under(&self, page: u64) -> Link {
-        self.pages.find(page)
     }
 
     pub(super) fn maps_in_stream_order(&self, device: DeviceId) -> bool {

@@ -36,31 +36,43 @@
 //!   synchronisation or a query that said "complete" before the later one was queued, or by the legacy default
 //!   stream. All this is settled when the access is queued, by vector clocks that know nothing of weir's, so that a
 //!   missing wait is found with every seed and however the work happens to run.
-//! * That a granule is unmapped only when the host knows all work on it to be complete.
+//! * That a granule is unmapped at once only when the host knows all work on it to be complete.
 //! * Tags: a write can leave a number for exactly its range, and a later read can expect it. These are compared when
 //!   the work runs, so they check the order that really happened, independently of the clocks.
 //!
 //! What could not be checked because an arena was full is counted: [`Sim::unchecked`].
+//!
+//! # Maps and unmaps in the order of a stream
+//! With [`MAP_IN_STREAM_ORDER`](crate::driver::Capabilities::MAP_IN_STREAM_ORDER) a map or unmap that names a stream is
+//! an operation of that stream, and counts as a write to the whole granule. All others act at once. What is mapped is
+//! therefore kept twice. *As planned*, it changes with the call, and later calls are checked against it; *on the
+//! device*, it changes when the operation runs, and an access that runs finds what is there then.
+//! * An unmap comes after every access to the granule and after its map, else it is a [`Violation::Race`].
+//! * An access comes after the map, or it races. One that is queued after the unmap was called finds nothing planned.
+//! * A map comes after the last unmap of its address and of its granule: in the order of its stream, or, where it acts
+//!   at once, because the host knows the unmap to be complete. Else it is a [`Violation::BeforeUnmap`].
+//! * A granule is destroyed, and a range released, when the host knows the unmaps to be complete. Else it is the same.
+//!
+//! An address that was unmapped so keeps its entry in [`SimArenas::pages`] until the host knows the unmap to be complete.
 //!
 //! # What is not modelled
 //! Work of two streams does not overlap in time: [`now`](Driver::now) is the sum of all costs (1 ns a driver call and
 //! an operation, and 1 ns a KiB that an access touches). A device has one context. Any stream may use any device's
 //! memory. There is no capture. The host does not touch device memory. Memory has tags, not bytes.
 //!
-//! Maps and unmaps take effect at once. With
-//! [`MAP_IN_STREAM_ORDER`](crate::driver::Capabilities::MAP_IN_STREAM_ORDER) a map or unmap that names a stream is an
-//! operation on it besides, and counts as a write to the whole granule: who uses the granule, or maps it elsewhere,
-//! must come after that. That an *address* is mapped anew only after it was unmapped in another stream is not checked.
-//!
 //! # Cost
 //! A driver call takes expected constant time, apart from: reserve and release, linear in the ranges; lay, wait and
 //! what the host learns, linear in the streams; an access, linear in its granules and in the accesses remembered
-//! for them. Running one operation is linear in the streams.
+//! for them; an unmap or a destroy, in those remembered for the granule. Running one operation is linear in the streams.
+//! Where maps are in the order of streams, such a map or unmap is linear in the streams too, a release in the table of
+//! mappings. A map that finds this table full is linear in it.
 
 mod access;
 mod device;
 mod fault;
+mod mapping;
 mod order;
+mod pages;
 mod queue;
 mod state;
 mod storage;
@@ -326,7 +338,7 @@ impl<'a> Sim<'a> {
         Bytes(self.state.lock().memory.device(device).map_or(0, |d| d.created))
     }
 
-    /// Bytes of physical memory that are mapped on a device; 0 for one that does not exist.
+    /// Bytes of physical memory that are mapped on a device, as planned; 0 for one that does not exist.
     pub fn mapped(&self, device: DeviceId) -> Bytes {
         Bytes(self.state.lock().memory.device(device).map_or(0, |d| d.mapped))
     }
@@ -378,7 +390,7 @@ impl Driver for Sim<'_> {
     }
 
     fn release(&self, device: DeviceId, base: DevicePtr, bytes: Bytes) -> Result<(), DriverError> {
-        self.call(DriverCall::Release, |state| state.memory.release(device, base, bytes))
+        self.call(DriverCall::Release, |state| state.release(device, base, bytes))
     }
 
     fn create(&self, device: DeviceId) -> Result<GranuleHandle, DriverError> {

@@ -4,6 +4,7 @@
 //! operations is settled when they are queued (a wait takes the lay that it saw; what the host knows flows to what is
 //! queued later), so the verdict does not depend on when anything happens to run.
 
+use super::storage::Stamp;
 use super::violation::{SimArena, SimError};
 
 pub(super) struct Order<'a> {
@@ -74,6 +75,17 @@ impl<'a> Order<'a> {
     pub(super) fn before(&self, before: usize, issue: u64, after: usize) -> bool {
         let word = row(self.streams, self.width, after).ok().and_then(|row| row.get(before));
         before == after || word.is_some_and(|known| issue <= *known)
+    }
+
+    /// Whether a map or unmap comes before what is queued in place `after` next; where none is named, whether the host
+    /// knows it to be complete.
+    pub(super) fn follows(&self, after: Option<usize>, stamp: Stamp) -> bool {
+        let slot = stamp.slot as usize;
+        match after {
+            _ if stamp.issue == 0 => true,
+            Some(after) => self.before(slot, stamp.issue, after),
+            None => self.host_knows(slot, stamp.issue),
+        }
     }
 
     /// A new tenant comes after what the host knows, and after nothing else.

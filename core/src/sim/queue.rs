@@ -322,8 +322,11 @@ impl State<'_> {
         let (stream, kind) = (self.queue.native(slot), op.kind);
         let cost = if kind == OpKind::Work { op.word } else { 1 + op.bytes.div_ceil(1024) };
         self.now = self.now.saturating_add(cost);
-        if matches!(kind, OpKind::Read | OpKind::Write | OpKind::ReadExpect | OpKind::WriteTag) {
-            self.finish_access(slot, op)?;
+        match kind {
+            OpKind::Read | OpKind::Write | OpKind::ReadExpect | OpKind::WriteTag => self.finish_access(slot, op)?,
+            OpKind::Map => self.memory.pages.arrive(op.at, op.granule)?,
+            OpKind::Unmap => self.memory.pages.leave(op.at, op.granule)?,
+            OpKind::Work | OpKind::Lay | OpKind::Wait => {}
         }
         Ok(Ran { stream, issue, kind })
     }

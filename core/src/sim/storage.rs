@@ -141,17 +141,34 @@ impl SimRange {
     pub const EMPTY: Self = Self { base: 0, bytes: 0, mapped: 0, device: 0 };
 }
 
+/// An operation by its number and the place of its stream.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stamp {
+    /// 0: none.
+    pub(super) issue: u64,
+    pub(super) slot: u32,
+}
+
+impl Stamp {
+    pub(super) const NONE: Self = Self { issue: 0, slot: 0 };
+}
+
 /// An entry of the table of mappings.
 #[derive(Clone, Copy, Debug)]
 pub struct SimPage {
     /// Its address; 0: free.
     pub(super) at: u64,
-    pub(super) granule: Link,
+    /// The last map or unmap here that was made in the order of a stream.
+    pub(super) last: Stamp,
+    /// The granule that is here when everything queued has run: what calls are checked against.
+    pub(super) planned: Link,
+    /// The granule that the device has here now: what accesses that run find.
+    pub(super) actual: Link,
 }
 
 impl SimPage {
     /// No mapping.
-    pub const EMPTY: Self = Self { at: 0, granule: Link::NONE };
+    pub const EMPTY: Self = Self { at: 0, last: Stamp::NONE, planned: Link::NONE, actual: Link::NONE };
 }
 
 /// A piece of physical memory.
@@ -159,6 +176,10 @@ impl SimPage {
 pub struct SimGranule {
     /// Where it is mapped; 0: nowhere.
     pub(super) at: u64,
+    /// Where it was mapped last.
+    pub(super) was: u64,
+    /// The last map or unmap of it that was made in the order of a stream.
+    pub(super) last: Stamp,
     /// Counts the tenants of this place, so that an old handle is noticed.
     pub(super) generation: u32,
     pub(super) device: u32,
@@ -178,6 +199,8 @@ impl SimGranule {
     /// No granule.
     pub const EMPTY: Self = Self {
         at: 0,
+        was: 0,
+        last: Stamp::NONE,
         generation: 0,
         device: 0,
         pending: 0,
@@ -256,13 +279,16 @@ pub struct SimOp {
     pub(super) word: u64,
     /// The place of the stream that is waited for.
     pub(super) slot: u32,
+    /// The granule that is mapped or unmapped.
+    pub(super) granule: Link,
     pub(super) kind: OpKind,
     pub(super) next: Link,
 }
 
 impl SimOp {
     /// No operation.
-    pub const EMPTY: Self = Self { issue: 0, at: 0, bytes: 0, word: 0, slot: 0, kind: OpKind::Work, next: Link::NONE };
+    pub const EMPTY: Self =
+        Self { issue: 0, at: 0, bytes: 0, word: 0, slot: 0, granule: Link::NONE, kind: OpKind::Work, next: Link::NONE };
 }
 
 /// Part of a granule's bytes: an access that is remembered, or a tag that stands there.
@@ -290,7 +316,8 @@ pub struct SimArenas<'a> {
     pub devices: &'a mut [SimDevice],
     /// One for each reserved range.
     pub ranges: &'a mut [SimRange],
-    /// The table of mappings; twice the number of granules keeps it fast.
+    /// The table of mappings; twice the number of granules keeps it fast. An address that was unmapped in the order of
+    /// a stream needs its entry until the host knows that to be complete.
     pub pages: &'a mut [SimPage],
     /// One for each granule that exists at one time.
     pub granules: &'a mut [SimGranule],

@@ -107,7 +107,22 @@ pub enum Violation {
         /// Where it is mapped.
         at: DevicePtr,
     },
-    /// A granule is unmapped although the host has not learnt that all work on it is complete.
+    /// A call takes what an unmap in the order of a stream gives up, the address or the granule, and does not come
+    /// after that unmap.
+    BeforeUnmap {
+        /// The call: a map, or the destroy or release that would pull memory or addresses from under the unmap.
+        call: DriverCall,
+        /// The address that is unmapped.
+        at: DevicePtr,
+        /// The number of the unmap.
+        unmap: Issue,
+        /// The stream in whose order it is made.
+        unmapping: NativeStream,
+        /// The stream that should come after it; `None`: the call acts at once, and the host has not learnt that the
+        /// unmap is complete.
+        by: Option<NativeStream>,
+    },
+    /// A granule is unmapped at once although the host has not learnt that all work on it is complete.
     UnmapInUse {
         /// Where it is mapped.
         at: DevicePtr,
@@ -118,7 +133,7 @@ pub enum Violation {
         /// Whether the work happens to be complete already: then this is luck, and another seed shows it pending.
         state: Completion,
     },
-    /// Work on an address where nothing is mapped.
+    /// Work on an address where nothing is mapped: none is planned when it is queued, or none is there when it runs.
     AccessUnmapped {
         /// The stream.
         stream: NativeStream,
@@ -127,7 +142,8 @@ pub enum Violation {
         /// The first such address in it.
         at: DevicePtr,
     },
-    /// Two accesses overlap, at least one writes, and nothing orders them.
+    /// Two accesses overlap, at least one writes, and nothing orders them. A map or unmap in the order of a stream
+    /// counts as a write to the whole granule.
     Race {
         /// The granule.
         granule: GranuleHandle,
@@ -249,6 +265,14 @@ impl fmt::Display for Violation {
             Self::UnmapInUse { at, granule, by: Some(by), state } => {
                 write!(f, "granule {:#x} at {at} is unmapped under work ", granule.0)?;
                 write!(f, "not known to be complete (in fact {state:?}): {by}")
+            }
+            Self::BeforeUnmap { call, at, unmap, unmapping, by } => {
+                write!(f, "{} needs operation {} on stream {:#x} first, ", call.name(), unmap.0, unmapping.0)?;
+                write!(f, "which unmaps {at}: ")?;
+                match by {
+                    Some(by) => write!(f, "nothing orders stream {:#x} after it", by.0),
+                    None => f.write_str("the host does not know it to be complete"),
+                }
             }
             Self::AccessUnmapped { stream, issue, at } => {
                 write!(f, "operation {} on stream {:#x} uses {at}, ", issue.0, stream.0)?;

@@ -7,7 +7,7 @@ use super::line::Line;
 use super::wire::{Bad, Cursor, Writer, folded, unfolded};
 use crate::driver::Capabilities;
 use crate::id::{AllocId, DeviceId, LabelId, PoolId, StreamId};
-use crate::policy::Reuse;
+use crate::policy::{Growth, Reuse};
 use crate::units::{Bytes, DevicePtr, Seq};
 use core::fmt::{self, Write};
 
@@ -272,6 +272,35 @@ impl<'a, T: Field<'a>> Field<'a> for Option<T> {
         if let Some(value) = self {
             value.refer(to);
         }
+    }
+}
+
+/// The step of an eager growth; a frugal one has none.
+impl<'a> Field<'a> for Growth {
+    fn put(&self, out: &mut Writer<'_>) {
+        self.step().put(out);
+    }
+    fn get(key: &'static str, from: &mut Cursor<'a>) -> Result<Self, Bad> {
+        Option::get(key, from).map(Self::of_step)
+    }
+    fn show<W: Write + ?Sized>(&self, key: &'static str, out: &mut W) -> fmt::Result {
+        self.step().show(key, out)
+    }
+    fn parse(key: &'static str, line: &mut Line<'a>) -> Result<Self, Bad> {
+        Option::parse(key, line).map(Self::of_step)
+    }
+}
+
+impl Growth {
+    fn step(self) -> Option<Bytes> {
+        match self {
+            Self::Frugal => None,
+            Self::Eager(step) => Some(step),
+        }
+    }
+
+    fn of_step(step: Option<Bytes>) -> Self {
+        step.map_or(Self::Frugal, Self::Eager)
     }
 }
 

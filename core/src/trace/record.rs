@@ -5,7 +5,7 @@
 use crate::driver::{DriverError, Properties};
 use crate::error::{Arena, Point};
 use crate::id::{AllocId, DeviceId, EventId, LabelId, PoolId, StreamId};
-use crate::policy::{Attribute, Capture, PoolConfig, StreamKind, UseUntil};
+use crate::policy::{Attribute, Capture, PoolConfig, StreamKind, Tuning, UseUntil};
 use crate::units::{Bytes, DevicePtr, Nanos, Seq};
 
 /// A record with its place in the log.
@@ -334,12 +334,14 @@ pub enum Record<'a> {
         pool: PoolId,
         call: u64,
     },
+    /// Mapped at once: it is there for every stream.
     Mapped {
         pool: PoolId,
         offset: Bytes,
         granules: u32,
         reason: MapReason,
     },
+    /// Unmapped at once: all work on it is complete.
     Unmapped {
         pool: PoolId,
         offset: Bytes,
@@ -399,5 +401,50 @@ pub enum Record<'a> {
     CaptureSet {
         stream: StreamId,
         capture: Capture,
+    },
+    /// The settings that a pool's definition lacks, right behind its making; not written where all are the defaults.
+    PoolTuned {
+        pool: PoolId,
+        tuning: Tuning,
+    },
+    /// At a synchronisation: from here on the pool keeps up to `kept` bytes beyond its threshold, until the next such
+    /// record or a new threshold, which ends it. `thrash`: bytes that were ever released by a synchronisation and created
+    /// again before the next. Written where either changes.
+    Kept {
+        pool: PoolId,
+        kept: Bytes,
+        thrash: Bytes,
+    },
+    /// A malloc of `stream` let the host wait until all work up to `on` was complete. It is weir's own wait: the pool
+    /// released nothing after it.
+    Blocked {
+        pool: PoolId,
+        stream: StreamId,
+        on: Point,
+    },
+    /// A malloc asked the embedder for memory before it would be refused; `bytes`: what it needs.
+    Pressed {
+        pool: PoolId,
+        bytes: Bytes,
+        relieved: bool,
+    },
+    /// Mapped when the stream comes to `seq`, a position of its own: who does not come after that finds nothing there.
+    MappedInOrder {
+        pool: PoolId,
+        stream: StreamId,
+        seq: Seq,
+        offset: Bytes,
+        granules: u32,
+        reason: MapReason,
+    },
+    /// Unmapped when the stream comes to `seq`, a position of its own: it comes after all work on the memory, and who maps
+    /// there again comes after it.
+    UnmappedInOrder {
+        pool: PoolId,
+        stream: StreamId,
+        seq: Seq,
+        offset: Bytes,
+        granules: u32,
+        reason: UnmapReason,
     },
 }

@@ -7,7 +7,7 @@ use super::wire::{Bad, Cursor, Writer};
 use super::{MapReason, Record, Refusal, Source, UnmapReason, Verb};
 use crate::driver::{DriverCall, DriverError, DriverErrorKind, Properties};
 use crate::error::Arena;
-use crate::policy::{Attribute, Capture, PoolConfig, Preference, StreamKind, UseUntil};
+use crate::policy::{Attribute, Blocking, Capture, PoolConfig, Preference, Release, StreamKind, Tuning, UseUntil};
 use core::fmt::{self, Write};
 
 /// Enums without fields: a byte in a page, a word in a line.
@@ -38,20 +38,20 @@ macro_rules! words {
 
 /// Structs: their fields one after the other, under names of their own.
 macro_rules! structs {
-    ($($type:ident { $($member:ident $key:literal)+ })+) => { $(
+    ($($type:ident { $($member:ident $key:literal)+ $(; $elsewhere:ident)? })+) => { $(
         impl<'a> Field<'a> for $type {
             fn put(&self, out: &mut Writer<'_>) {
                 $(self.$member.put(out);)+
             }
             fn get(_key: &'static str, from: &mut Cursor<'a>) -> Result<Self, Bad> {
-                Ok(Self { $($member: Field::get($key, from)?),+ })
+                Ok(Self { $($member: Field::get($key, from)?,)+ $($elsewhere: Default::default())? })
             }
             fn show<W: Write + ?Sized>(&self, _key: &'static str, out: &mut W) -> fmt::Result {
                 $(self.$member.show($key, out)?;)+
                 Ok(())
             }
             fn parse(_key: &'static str, line: &mut Line<'a>) -> Result<Self, Bad> {
-                Ok(Self { $($member: Field::parse($key, line)?),+ })
+                Ok(Self { $($member: Field::parse($key, line)?,)+ $($elsewhere: Default::default())? })
             }
             fn refer(&self, to: &mut impl FnMut(Mention)) {
                 $(self.$member.refer(to);)+
@@ -159,6 +159,12 @@ variants! {
     35 "lost" Lost { records }
     36 "event_reset" EventReset { event }
     37 "capture_set" CaptureSet { stream, capture }
+    38 "pool_tuned" PoolTuned { pool, tuning }
+    39 "kept" Kept { pool, kept, thrash }
+    40 "blocked" Blocked { pool, stream, on }
+    41 "pressed" Pressed { pool, bytes, relieved }
+    42 "mapped_in_order" MappedInOrder { pool, stream, seq, offset, granules, reason }
+    43 "unmapped_in_order" UnmappedInOrder { pool, stream, seq, offset, granules, reason }
 }
 
 variants! {
@@ -188,8 +194,9 @@ structs! {
     Properties { granularity "granularity" alignment "alignment" total "total" capabilities "capabilities" }
     PoolConfig {
         device "device" limit "limit" threshold "threshold" reuse "reuse" preference "preference"
-        small_limit "small_limit"
+        small_limit "small_limit"; tuning
     }
+    Tuning { growth "growth" release "release" blocking "blocking" addresses "addresses" }
     DriverError { call "call" code "code" kind "failure" }
 }
 
@@ -209,6 +216,8 @@ words! {
     }
     StreamKind { 0 "non_blocking" NonBlocking 1 "blocking" Blocking 2 "legacy" Legacy 3 "per_thread" PerThread }
     Preference { 0 "grow_first" GrowFirst 1 "wait_first" WaitFirst }
+    Release { 0 "hysteresis" Hysteresis 1 "always" Always }
+    Blocking { 0 "never" Never 1 "when_exhausted" WhenExhausted }
     UseUntil { 0 "now" Now 1 "free" Free }
     Capture { 0 "none" None 1 "active" Active }
     Arena {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use weir::driver::NativeStream;
 use weir::error::{FreeError, MallocError, OrderError, PoolError, UseError};
 use weir::id::{DeviceId, EventId, PoolId, StreamId};
-use weir::policy::{Attribute, Destroy, PoolConfig};
+use weir::policy::{Attribute, Destroy, PoolConfig, Release, Tuning};
 use weir::sim::{Access, Sim, SimStorage};
 use weir::trace::{Sink, SinkError};
 use weir::units::{Bytes, DevicePtr, Nanos};
@@ -317,7 +317,9 @@ impl<'a> World<'a> {
 fn config(shape: Shape) -> PoolConfig {
     let Shape { limit, reuse, preference, threshold } = shape;
     let limit = Bytes(limit * GRANULE);
-    PoolConfig { limit, reuse, preference, threshold: Bytes(threshold), ..PoolConfig::new(DEVICE) }
+    // So that in the end nothing is left.
+    let tuning = Tuning { release: Release::Always, ..Tuning::DEFAULT };
+    PoolConfig { limit, reuse, preference, threshold: Bytes(threshold), tuning, ..PoolConfig::new(DEVICE) }
 }
 
 fn number(at: At) -> u64 {

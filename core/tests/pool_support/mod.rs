@@ -4,7 +4,7 @@
 use weir::driver::NativeStream;
 use weir::error::MallocError;
 use weir::id::{DeviceId, EventId, PoolId, StreamId};
-use weir::policy::{PoolConfig, Reuse, StreamKind};
+use weir::policy::{PoolConfig, Release, Reuse, StreamKind, Tuning};
 use weir::sim::{Access, DeviceConfig, Sim, SimStorage};
 use weir::trace::{NullSink, Source};
 use weir::units::{Bytes, DevicePtr, Nanos};
@@ -61,6 +61,13 @@ impl Bench {
 
     pub fn pool(&self, limit: u64, reuse: Reuse) -> PoolId {
         let config = PoolConfig { limit: Bytes(limit), reuse, ..PoolConfig::new(DEVICE) };
+        self.rt.create_pool(config).expect("the pool fits")
+    }
+
+    /// A pool that releases at every synchronisation, as CUDA's and CANN's do.
+    pub fn releasing_pool(&self, limit: u64, reuse: Reuse) -> PoolId {
+        let tuning = Tuning { release: Release::Always, ..Tuning::DEFAULT };
+        let config = PoolConfig { limit: Bytes(limit), reuse, tuning, ..PoolConfig::new(DEVICE) };
         self.rt.create_pool(config).expect("the pool fits")
     }
 

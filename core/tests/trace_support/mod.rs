@@ -1,15 +1,17 @@
 //! What the tests of the log share: records of every kind with numbers from a seed, and a table of definitions.
 
-#![allow(dead_code, reason = "each test file uses a part")]
+#![allow(dead_code, unused_imports, reason = "each test file uses a part")]
 
+mod room;
+
+pub(crate) use room::{Room, Table, pool, small_table, stream, take, written};
 use weir::driver::{Capabilities, DriverCall, DriverError, DriverErrorKind, Properties};
 use weir::error::{Arena, Point};
 use weir::id::{AllocId, DeviceId, EventId, LabelId, PoolId, StreamId};
-use weir::policy::{Attribute, Capture, PoolConfig, Preference, Reuse, StreamKind, UseUntil};
-use weir::trace::{
-    Definitions, Log, LogStamps, MapReason, PAGE_BYTES, Page, Points, Record, Refusal, Source, Stamped, UnmapReason,
-    Verb,
+use weir::policy::{
+    Attribute, Blocking, Capture, Growth, PoolConfig, Preference, Release, Reuse, StreamKind, Tuning, UseUntil,
 };
+use weir::trace::{MapReason, Points, Record, Refusal, Source, Stamped, UnmapReason, Verb};
 use weir::units::{Bytes, DevicePtr, Nanos, Seq};
 
 /// How many cases a property is tried with. A failing seed is printed; nothing is kept in files.
@@ -130,6 +132,7 @@ impl Numbers {
             reuse: Reuse::from_bits_truncate(self.below(8) as u8),
             preference: self.pick(&[Preference::GrowFirst, Preference::WaitFirst]),
             small_limit: self.option(small),
+            tuning: Tuning::DEFAULT,
         }
     }
 
@@ -308,6 +311,31 @@ impl Numbers {
         ]
     }
 
+    fn tuning(&mut self) -> Tuning {
+        let (step, times) = (self.bytes(), self.short());
+        Tuning {
+            growth: self.option(step).map_or(Growth::Frugal, Growth::Eager),
+            release: self.pick(&[Release::Hysteresis, Release::Always]),
+            blocking: self.pick(&[Blocking::Never, Blocking::WhenExhausted]),
+            addresses: self.option(times),
+        }
+    }
+
+    /// What the settings of a pool bring about.
+    fn tuned(&mut self) -> Vec<Record<'static>> {
+        let (pool, stream, seq, granules) = (self.pool(), self.stream(), Seq(self.number()), self.short());
+        let map = self.pick(&[MapReason::Grow, MapReason::Remap]);
+        let unmap = UnmapReason::Remap;
+        vec![
+            Record::PoolTuned { pool, tuning: self.tuning() },
+            Record::Kept { pool, kept: self.bytes(), thrash: self.bytes() },
+            Record::Blocked { pool, stream, on: self.point() },
+            Record::Pressed { pool, bytes: self.bytes(), relieved: self.answer() },
+            Record::MappedInOrder { pool, stream, seq, offset: self.bytes(), granules, reason: map },
+            Record::UnmappedInOrder { pool, stream, seq, offset: self.bytes(), granules, reason: unmap },
+        ]
+    }
+
     /// One record of each kind, and one refusal of each reason.
     pub(crate) fn records(&mut self) -> Vec<Record<'static>> {
         let mut records = self.definitions();
@@ -324,6 +352,7 @@ impl Numbers {
         records.push(Record::EventReset { event: self.event() });
         let capture = self.pick(&[Capture::None, Capture::Active]);
         records.push(Record::CaptureSet { stream: self.stream(), capture });
+        records.extend(self.tuned());
         records
     }
 }
@@ -389,120 +418,17 @@ pub(crate) fn kind(record: &Record<'_>) -> usize {
         Record::Lost { .. } => 34,
         Record::EventReset { .. } => 35,
         Record::CaptureSet { .. } => 36,
+        Record::PoolTuned { .. } => 37,
+        Record::Kept { .. } => 38,
+        Record::Blocked { .. } => 39,
+        Record::Pressed { .. } => 40,
+        Record::MappedInOrder { .. } => 41,
+        Record::UnmappedInOrder { .. } => 42,
     }
 }
 
 /// How many kinds there are.
-pub(crate) const KINDS: usize = 37;
-
-/// Definitions by slot, as a runtime holds them.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Table<'a> {
-    pub(crate) definitions: Vec<Record<'a>>,
-}
-
-impl<'a> Table<'a> {
-    fn find(&self, is: impl Fn(&Record<'a>) -> bool) -> Option<Record<'_>> {
-        self.definitions.iter().copied().find(is)
-    }
-}
-
-impl Definitions for Table<'_> {
-    fn device(&self, id: DeviceId) -> Option<Record<'_>> {
-        self.find(|record| matches!(record, Record::DeviceDef { device, .. } if *device == id))
-    }
-    fn stream(&self, id: StreamId) -> Option<Record<'_>> {
-        self.find(|record| matches!(record, Record::StreamDef { stream, .. } if *stream == id))
-    }
-    fn pool(&self, id: PoolId) -> Option<Record<'_>> {
-        self.find(|record| matches!(record, Record::PoolDef { pool, .. } if *pool == id))
-    }
-    fn label(&self, id: LabelId) -> Option<Record<'_>> {
-        self.find(|record| matches!(record, Record::LabelDef { label, .. } if *label == id))
-    }
-}
-
-/// The first tenant of a slot.
-pub(crate) fn first(slot: u64) -> u64 {
-    1 << 32 | slot
-}
-
-pub(crate) fn stream(slot: u64) -> StreamId {
-    StreamId::from_raw(first(slot))
-}
-
-pub(crate) fn pool(slot: u64) -> PoolId {
-    PoolId::from_raw(first(slot))
-}
-
-/// One device, two pools, four streams and two labels.
-pub(crate) fn small_table() -> Table<'static> {
-    let device = DeviceId(0);
-    let properties = Properties {
-        granularity: Bytes::mib(2),
-        alignment: Bytes(512),
-        total: Bytes::gib(64),
-        capabilities: Capabilities::SPARSE_ADDRESSES,
-    };
-    let mut definitions = vec![Record::DeviceDef { device, properties }];
-    for slot in 0..4 {
-        definitions.push(Record::StreamDef { stream: stream(slot), device, kind: StreamKind::NonBlocking });
-    }
-    for slot in 0..2 {
-        definitions.push(Record::PoolDef {
-            pool: pool(slot),
-            base: DevicePtr(0x7f00_0000_0000 + (slot << 40)),
-            range: Bytes::gib(640),
-            config: PoolConfig::new(device),
-        });
-    }
-    for (label, name) in [(1, "weights"), (2, "layer 3 backward")] {
-        let label = LabelId(label);
-        definitions.push(Record::LabelDef { label, name });
-    }
-    Table { definitions }
-}
-
-/// Memory for a log.
-pub(crate) struct Room {
-    pages: Vec<Page>,
-    streams: Vec<u64>,
-    pools: Vec<u64>,
-    labels: Vec<u64>,
-}
-
-impl Room {
-    pub(crate) fn new(pages: usize) -> Self {
-        Self { pages: vec![Page::EMPTY; pages], streams: vec![9; 8], pools: vec![9; 4], labels: vec![9; 4] }
-    }
-
-    pub(crate) fn log(&mut self) -> Log<'_> {
-        let stamps = LogStamps { streams: &mut self.streams, pools: &mut self.pools, labels: &mut self.labels };
-        Log::new(&mut self.pages, stamps)
-    }
-}
-
-/// Takes the pages that wait.
-pub(crate) fn take(log: &mut Log<'_>, into: &mut Vec<u8>) {
-    let mut page = [0; PAGE_BYTES];
-    while let Some(length) = log.take_page(&mut page) {
-        into.extend(&page[..length]);
-    }
-}
-
-/// Writes records with ascending numbers as one log; definitions of `table` where they are mentioned.
-pub(crate) fn written<'a>(records: impl IntoIterator<Item = (Nanos, Record<'a>)>, table: &impl Definitions) -> Vec<u8> {
-    let mut room = Room::new(2);
-    let mut log = room.log();
-    let mut bytes = Vec::new();
-    for (time, record) in records {
-        log.append(time, record, table);
-        take(&mut log, &mut bytes);
-    }
-    log.seal();
-    take(&mut log, &mut bytes);
-    bytes
-}
+pub(crate) const KINDS: usize = 43;
 
 /// Some seconds of a program on four streams: what a log mostly holds.
 pub(crate) fn ordinary(numbers: &mut Numbers, count: usize) -> Vec<(Nanos, Record<'static>)> {

@@ -9,7 +9,7 @@ use core::ffi::c_void;
 use weir::driver::Driver;
 use weir::error::PoolError;
 use weir::id::DeviceId;
-use weir::policy::{Attribute, Destroy, PoolConfig, Preference, Reuse};
+use weir::policy::{Attribute, Destroy, PoolConfig, Preference, Release, Reuse, Tuning};
 use weir::units::{Bytes, DevicePtr};
 
 /// A pool that the program named. What is no pool has another code in each function.
@@ -21,9 +21,10 @@ fn find(world: &World, pool: aclrtMemPool, unknown: impl Code) -> Result<Pool, R
     world.pools.get(handle).ok_or_else(|| Refusal::handle(unknown, "pool", handle))
 }
 
-/// How CANN's pools are made: no switch is on, and a wait comes before new memory.
+/// How CANN's pools are made: no switch is on, a wait comes before new memory, and every synchronisation releases.
 fn config(device: DeviceId, limit: Bytes) -> PoolConfig {
-    PoolConfig { limit, reuse: Reuse::empty(), preference: Preference::WaitFirst, ..PoolConfig::new(device) }
+    let tuning = Tuning { release: Release::Always, ..Tuning::DEFAULT };
+    PoolConfig { limit, reuse: Reuse::empty(), preference: Preference::WaitFirst, tuning, ..PoolConfig::new(device) }
 }
 
 /// Looks at the fields that have but one good value.

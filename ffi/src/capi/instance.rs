@@ -1,7 +1,8 @@
 //! The runtimes that C made, and what their handles mean.
 
-use super::driver::AnyDriver;
+use super::driver::{AnyDriver, Backend};
 use super::failure::{Failure, guard};
+use super::pressure::Hook;
 use crate::bindings::{weir_event, weir_pool, weir_runtime, weir_status as s, weir_stream};
 use crate::calls::{Call, Calls, Counted};
 use crate::host::HostDriver;
@@ -47,12 +48,12 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 static ALL: RwLock<BTreeMap<u64, Arc<Instance>>> = RwLock::new(BTreeMap::new());
 
 /// Makes a runtime and its handle.
-pub(super) fn open(capacities: Capacities, driver: AnyDriver, sink: LogSink) -> weir_runtime {
-    let id = NEXT.fetch_add(1, Ordering::Relaxed);
-    let runtime = Owned::new(capacities, driver, sink);
-    let instance = Instance { serial: id, calls: Calls::default(), runtime, known: Mutex::default() };
-    ALL.write().unwrap_or_else(PoisonError::into_inner).insert(id, Arc::new(instance));
-    weir_runtime { id }
+pub(super) fn open(capacities: Capacities, backend: Backend, sink: LogSink) -> weir_runtime {
+    let handle = weir_runtime { id: NEXT.fetch_add(1, Ordering::Relaxed) };
+    let runtime = Owned::new(capacities, AnyDriver { backend, pressure: Hook::new(handle) }, sink);
+    let instance = Instance { serial: handle.id, calls: Calls::default(), runtime, known: Mutex::default() };
+    ALL.write().unwrap_or_else(PoisonError::into_inner).insert(handle.id, Arc::new(instance));
+    handle
 }
 
 /// Begins a call about the runtime of a handle.
@@ -119,19 +120,19 @@ impl Kind {
     }
 }
 
+/// The handle of a pool.
+pub(super) fn pool_handle(runtime: weir_runtime, pool: PoolId) -> weir_pool {
+    weir_pool { id: pool.raw() | Kind::Pool.bits(), runtime: runtime.id }
+}
+
 impl Instance {
     pub(crate) fn runtime(&self) -> &Hosted {
         &self.runtime
     }
 
     pub(crate) fn host(&self) -> Result<&HostDriver, Failure> {
-        match self.runtime.driver() {
-            AnyDriver::Host(host) => Ok(host),
-            AnyDriver::Table(_) => {
-                let text = "this call needs the host driver, and the runtime was made with a table of functions";
-                Err(Failure::new(s::WEIR_NOT_HOST, text))
-            }
-        }
+        let text = "this call needs the host driver, and the runtime was made with a table of functions";
+        self.runtime.driver().host().ok_or_else(|| Failure::new(s::WEIR_NOT_HOST, text))
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -140,15 +141,15 @@ impl Instance {
 
     /// Refuses a device that the host driver does not have, by its number. Another driver says so itself.
     pub(super) fn check_device(&self, device: DeviceId) -> Result<(), Failure> {
-        match self.runtime.driver() {
-            AnyDriver::Host(host) => Ok(host.created(device).map(drop)?),
-            AnyDriver::Table(_) => Ok(()),
+        match self.runtime.driver().host() {
+            Some(host) => Ok(host.created(device).map(drop)?),
+            None => Ok(()),
         }
     }
 
     /// Adds what is wrong with the host devices to a failure that it may be the reason of.
     fn explain(&self, mut failure: Failure) -> Failure {
-        if let (s::WEIR_DRIVER_ERROR, AnyDriver::Host(host)) = (failure.status, self.runtime.driver()) {
+        if let (s::WEIR_DRIVER_ERROR, Some(host)) = (failure.status, self.runtime.driver().host()) {
             for device in (0..host.config().devices).map(DeviceId) {
                 if let Ok(Some(fault)) = host.fault(device) {
                     failure.text.push_str(&format!("; device {device} has a fault: {fault}"));
@@ -187,7 +188,7 @@ impl Instance {
     }
 
     pub(super) fn give_pool(&self, pool: PoolId) -> weir_pool {
-        weir_pool { id: pool.raw() | Kind::Pool.bits(), runtime: self.serial }
+        pool_handle(weir_runtime { id: self.serial }, pool)
     }
 
     pub(super) fn give_stream(&self, stream: StreamId) -> weir_stream {
@@ -240,7 +241,7 @@ impl Instance {
     pub(super) fn end_stream(&self, stream: StreamId) -> Result<(), Failure> {
         self.runtime.destroy_stream(stream)?;
         let known = self.known().streams.remove(&stream);
-        if let (Some((_, native)), AnyDriver::Host(host)) = (known, self.runtime.driver()) {
+        if let (Some((_, native)), Some(host)) = (known, self.runtime.driver().host()) {
             host.destroy_stream(native)?;
         }
         Ok(())

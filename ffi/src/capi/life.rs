@@ -1,7 +1,7 @@
 //! Making and ending runtimes, the log, and errors.
 
 use super::arguments::{check_size, input, name, output};
-use super::driver::AnyDriver;
+use super::driver::Backend;
 use super::failure::{self, Failure, copy_latest, guard};
 use super::instance::{self, MAX_SLOTS, call};
 use crate::arenas::HeapArenas;
@@ -196,7 +196,7 @@ pub unsafe extern "C" fn weir_create_host(
         let driver = HostDriver::new(host_config(host)?)?;
         // SAFETY: the header asks for a struct, or null.
         let (capacities, sink) = unsafe { read_config(config) }?;
-        runtime.write(instance::open(capacities, AnyDriver::Host(Box::new(driver)), sink));
+        runtime.write(instance::open(capacities, Backend::Host(Box::new(driver)), sink));
         Ok(())
     })
 }
@@ -218,7 +218,7 @@ pub unsafe extern "C" fn weir_create_with_driver(
         let driver = unsafe { TableDriver::new(ops) }.map_err(bad)?;
         // SAFETY: the header asks for a struct, or null.
         let (capacities, sink) = unsafe { read_config(config) }?;
-        runtime.write(instance::open(capacities, AnyDriver::Table(driver), sink));
+        runtime.write(instance::open(capacities, Backend::Table(driver), sink));
         Ok(())
     })
 }

@@ -24,6 +24,7 @@ unsafe fn allocate(
     call(runtime, |instance| {
         // SAFETY: as the caller promised.
         let ptr = unsafe { output(ptr, "ptr") }?;
+        instance.runtime().driver().pressure.check_outside("allocating")?;
         let (pool, stream, label) = (instance.pool(pool)?, instance.stream(stream)?, instance.label(label)?);
         let made = work(instance.runtime(), pool, stream, label)?;
         ptr.write(made.0);

@@ -16,6 +16,7 @@ pub(crate) mod life;
 mod memory;
 mod order;
 mod pools;
+mod pressure;
 mod text;
 
 pub use host::*;
@@ -23,6 +24,7 @@ pub use life::*;
 pub use memory::*;
 pub use order::*;
 pub use pools::*;
+pub use pressure::*;
 
 /// Each function has the type of the header's prototype: an array has one type of element.
 macro_rules! prototypes {
@@ -38,7 +40,7 @@ prototypes! {
     weir_config_init weir_host_config_init weir_create_host weir_create_with_driver weir_destroy
     weir_log_flush weir_verify weir_get_counters
     weir_pool_config_init weir_pool_create weir_pool_default weir_pool_destroy weir_pool_get_attribute
-    weir_pool_set_attribute weir_pool_trim weir_pool_get_stats weir_pool_pending
+    weir_pool_set_attribute weir_pool_trim weir_pool_get_stats weir_pool_pending weir_set_pressure
     weir_stream_create weir_stream_register weir_stream_destroy weir_stream_synchronize weir_device_synchronize
     weir_event_create weir_event_destroy weir_event_record weir_stream_wait_event weir_event_query
     weir_event_synchronize

@@ -1,7 +1,6 @@
 //! Streams and events, as `weir.h` has them.
 
 use super::arguments::{native, output, stream_kind};
-use super::driver::AnyDriver;
 use super::failure::Failure;
 use super::instance::call;
 use crate::bindings::{weir_event, weir_runtime, weir_stream};
@@ -49,7 +48,7 @@ pub unsafe extern "C" fn weir_stream_register(
     call(runtime, |instance| {
         // SAFETY: the header asks for a place for a handle, or null.
         let stream = unsafe { output(stream, "stream") }?;
-        if matches!(instance.runtime().driver(), AnyDriver::Host(_)) {
+        if instance.runtime().driver().host().is_some() {
             return Err(Failure::invalid("streams of the host driver are made by weir_stream_create"));
         }
         let (device, native) = (DeviceId(device), native(number));
@@ -63,7 +62,11 @@ pub unsafe extern "C" fn weir_stream_register(
 /// See `weir.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn weir_stream_destroy(runtime: weir_runtime, stream: weir_stream) -> c_int {
-    call(runtime, |instance| instance.end_stream(instance.stream(stream)?))
+    call(runtime, |instance| {
+        let stream = instance.stream(stream)?;
+        instance.runtime().driver().pressure.check_outside("destroying a stream")?;
+        instance.end_stream(stream)
+    })
 }
 
 /// See `weir.h`.

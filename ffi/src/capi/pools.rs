@@ -9,7 +9,7 @@ use crate::bindings::{
 use core::ffi::{c_int, c_void};
 use core::mem::size_of;
 use weir::id::DeviceId;
-use weir::policy::{Attribute, Destroy, PoolConfig, Preference, Reuse};
+use weir::policy::{Attribute, Blocking, Destroy, Growth, PoolConfig, Preference, Release, Reuse, Tuning};
 use weir::units::Bytes;
 
 /// See `weir.h`.
@@ -26,8 +26,33 @@ pub unsafe extern "C" fn weir_pool_config_init(config: *mut weir_pool_config, de
             reuse: u32::from(usual.reuse.bits()),
             preference: usual.preference as u32,
             small_limit: u64::MAX,
+            growth_step: match usual.tuning.growth {
+                Growth::Frugal => 0,
+                Growth::Eager(step) => step.0,
+            },
+            release: usual.tuning.release as u32,
+            blocking: usual.tuning.blocking as u32,
+            addresses: usual.tuning.addresses.unwrap_or(0),
+            reserved: 0,
         });
         Ok(())
+    })
+}
+
+fn tuning(config: &weir_pool_config) -> Result<Tuning, Failure> {
+    let releases = [Release::Hysteresis, Release::Always];
+    let blockings = [Blocking::Never, Blocking::WhenExhausted];
+    if config.reserved != 0 {
+        return Err(Failure::invalid(format!("`weir_pool_config.reserved` is {}, expected 0", config.reserved)));
+    }
+    Ok(Tuning {
+        growth: match config.growth_step {
+            0 => Growth::Frugal,
+            step => Growth::Eager(Bytes(step)),
+        },
+        release: choice(config.release, &releases, "weir_pool_config.release")?,
+        blocking: choice(config.blocking, &blockings, "weir_pool_config.blocking")?,
+        addresses: (config.addresses != 0).then_some(config.addresses),
     })
 }
 
@@ -43,6 +68,7 @@ fn pool_config(config: &weir_pool_config) -> Result<PoolConfig, Failure> {
         reuse: bits.ok_or_else(bad)?,
         preference: choice(config.preference, &preferences, "weir_pool_config.preference")?,
         small_limit: (config.small_limit != u64::MAX).then_some(Bytes(config.small_limit)),
+        tuning: tuning(config)?,
     })
 }
 
@@ -82,6 +108,7 @@ pub unsafe extern "C" fn weir_pool_default(runtime: weir_runtime, device: u32, p
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn weir_pool_destroy(runtime: weir_runtime, pool: weir_pool, how: u32) -> c_int {
     call(runtime, |instance| {
+        instance.runtime().driver().pressure.check_outside("destroying a pool")?;
         let pool = instance.pool(pool)?;
         let how = choice(how, &[Destroy::IfEmpty, Destroy::WithLiveBlocks], "how")?;
         instance.runtime().destroy_pool(pool, how)?;
@@ -173,6 +200,8 @@ pub unsafe extern "C" fn weir_pool_get_stats(
             mallocs: now.mallocs,
             frees: now.frees,
             refused: now.refused,
+            thrash: now.thrash.0,
+            kept: now.kept.0,
             reuse: now.by_source,
         });
         Ok(())

@@ -214,6 +214,20 @@ static void after_a_synchronisation(void)
     end(&b, 2 * (uint64_t)SIZE);
 }
 
+/* However often the same memory is released and mapped again: CANN learns nothing from that. */
+static void every_synchronisation_releases(void)
+{
+    struct bench b = begin(64 * MIB);
+    set_gate(0);
+    for (uint32_t i = 0; i < 8; i++) {
+        OK(aclrtMemPoolFreeAsync(allocate(b.pool, SIZE, b.one), b.one));
+        CHECK(attribute(b.pool, ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_CURRENT) == SIZE);
+        OK(aclrtSynchronizeStream(b.one));
+        CHECK(attribute(b.pool, ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_CURRENT) == 0);
+    }
+    end(&b, 0);
+}
+
 /* A full pool says what is pending, and gives it out when that is done. */
 static void when_the_pool_is_full(void)
 {
@@ -280,6 +294,7 @@ int main(void)
     by_an_inserted_wait(1);
     by_an_inserted_wait(0);
     after_a_synchronisation();
+    every_synchronisation_releases();
     when_the_pool_is_full();
     from_several_threads();
     OK(aclrtResetDevice(0));

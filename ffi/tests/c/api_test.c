@@ -3,77 +3,16 @@
  * Usage: api_test LOG; prints "ok" and ends with 0 where everything is as it should be.
  */
 #define _POSIX_C_SOURCE 200809L
+#include "api_check.h"
 #include "toy_driver.h"
-#include "weir.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-static int failures;
-
-static const char *text(void)
-{
-    static char buffer[1024];
-    weir_last_error(buffer, sizeof buffer);
-    return buffer;
-}
-
-#define OK(call) expect((call), WEIR_OK, "", #call, __LINE__)
-#define REFUSED(call, status, part) expect((call), (status), (part), #call, __LINE__)
-#define CHECK(what)                                                                                                    \
-    do {                                                                                                               \
-        if (!(what)) {                                                                                                 \
-            failures++;                                                                                                \
-            fprintf(stderr, "line %d: not so: %s\n", __LINE__, #what);                                                 \
-        }                                                                                                              \
-    } while (0)
-
-/* A call answers this status, and an error's text has this part. */
-static void expect(int status, int wanted, const char *part, const char *call, int line)
-{
-    if (status != wanted) {
-        failures++;
-        fprintf(stderr, "line %d: %s: %s, expected %s: %s\n", line, call, weir_status_name(status),
-                weir_status_name(wanted), text());
-    } else if (wanted != WEIR_OK && strstr(text(), part) == NULL) {
-        failures++;
-        fprintf(stderr, "line %d: %s: the text lacks \"%s\": %s\n", line, call, part, text());
-    }
-}
 
 static void kernel_never(struct weir_kernel *kernel, void *user)
 {
     (void)kernel;
     (void)user;
     abort();
-}
-
-static weir_runtime host_runtime(uint64_t total)
-{
-    weir_runtime runtime = {0};
-    struct weir_host_config host;
-    OK(weir_host_config_init(&host));
-    host.total = total;
-    OK(weir_create_host(NULL, &host, &runtime));
-    return runtime;
-}
-
-static weir_pool pool_of(weir_runtime runtime, uint64_t limit)
-{
-    weir_pool pool = {0};
-    struct weir_pool_config config;
-    OK(weir_pool_config_init(&config, 0));
-    config.limit = limit;
-    OK(weir_pool_create(runtime, &config, &pool));
-    return pool;
-}
-
-static weir_stream stream_of(weir_runtime runtime)
-{
-    weir_stream stream = {0};
-    OK(weir_stream_create(runtime, 0, WEIR_STREAM_NON_BLOCKING, &stream));
-    return stream;
 }
 
 static void test_texts(void)

@@ -3,41 +3,13 @@
  * Usage: end_test LOG; prints "ok" and ends with 0 where everything is as it should be.
  */
 #define _POSIX_C_SOURCE 200809L
+#include "api_check.h"
 #include "toy_driver.h"
-#include "weir.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
-
-static atomic_int failures;
-
-#define OK(call) expect((call), WEIR_OK, "", #call, __LINE__)
-#define REFUSED(call, status, part) expect((call), (status), (part), #call, __LINE__)
-#define CHECK(what) check((what), #what, __LINE__)
-
-static void check(int holds, const char *what, int line)
-{
-    if (!holds) {
-        failures++;
-        fprintf(stderr, "line %d: not so: %s\n", line, what);
-    }
-}
-
-/* A call answers this status, and an error's text has this part. */
-static void expect(int status, int wanted, const char *part, const char *call, int line)
-{
-    char text[1024];
-    weir_last_error(text, sizeof text);
-    if (status != wanted || (wanted != WEIR_OK && strstr(text, part) == NULL)) {
-        failures++;
-        fprintf(stderr, "line %d: %s: %s, expected %s with \"%s\": %s\n", line, call, weir_status_name(status),
-                weir_status_name(wanted), part, text);
-    }
-}
 
 static weir_runtime runtime;
 

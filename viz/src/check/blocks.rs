@@ -24,6 +24,11 @@ impl Checker {
         if self.mapping_is_known(pool) && self.pools[pool].mapped.covered(start, end) < given.0 {
             self.accuse(Fault::NotMapped, Some(life), None, op, None);
         }
+        let unseen =
+            self.pools[pool].mapped.within(start, end).map(|(_, _, map)| map).find(|map| !self.follows(op, *map));
+        if let Some(map) = unseen {
+            self.suspect(Fault::NotMapped, Some(life), map, op, gap(map, op));
+        }
         self.settle_in(pool, life);
         if let Some(early) = self.too_early.remove(&id) {
             self.name_first(early, op);
@@ -175,7 +180,9 @@ impl Checker {
             if leaked.0 > 0 || self.surely_live(*life) {
                 self.leak(*life, op, stated);
             }
-            let heads = self.order.heads().collect();
+            // Uses by other devices' streams are told apart.
+            let device = self.pools[pool].definition.map(|(_, _, device)| device);
+            let heads = device.map_or(Vec::new(), |device| self.order.heads(device).collect());
             self.lives[*life].end = End::Abandoned { with: op, heads };
         }
         if leaked.0 > 0 && !certain {
@@ -224,9 +231,22 @@ impl Checker {
         sized && !state.unclear && state.created.is_some_and(|at| self.unbroken_since(at))
     }
 
+    /// Whether an operation comes after one that stands in the order of a stream; the host's, once that is complete. What
+    /// stands in no such order was done when it was recorded.
+    fn follows(&self, op: Op, earlier: Op) -> bool {
+        let Some(from) = earlier.place else { return true };
+        op.place.map_or_else(|| self.order.settled(from), |to| self.order.reached(to.lane, from))
+    }
+
     pub(super) fn map(&mut self, stamped: &Stamped<'_>) {
-        let Record::Mapped { pool, offset, granules, .. } = stamped.record else { return };
-        let op = self.op(stamped, What::Mapped, None);
+        let (pool, offset, granules, stands) = match stamped.record {
+            Record::Mapped { pool, offset, granules, .. } => (pool, offset, granules, None),
+            Record::MappedInOrder { pool, stream, seq, offset, granules, .. } => {
+                (pool, offset, granules, Some((stream, seq)))
+            }
+            _ => return,
+        };
+        let op = self.op(stamped, What::Mapped, stands);
         let pool = self.pool(pool);
         let Some((start, end)) = self.granules(pool, offset, granules) else { return };
         let twice = self.pools[pool].mapped.take(start, end);
@@ -235,6 +255,10 @@ impl Checker {
         {
             self.suspect(Fault::MappedTwice, None, first, op, None);
         }
+        let left = self.pools[pool].leaving.take(start, end);
+        if let Some((_, _, first)) = left.into_iter().find(|(_, _, unmap)| !self.follows(op, *unmap)) {
+            self.suspect(Fault::MappedTwice, None, first, op, gap(first, op));
+        }
         let state = &mut self.pools[pool];
         state.mapped.put(start, end, op);
         // Fresh memory: nobody had it at this address before.
@@ -242,11 +266,24 @@ impl Checker {
     }
 
     pub(super) fn unmap(&mut self, stamped: &Stamped<'_>) {
-        let Record::Unmapped { pool, offset, granules, .. } = stamped.record else { return };
-        let op = self.op(stamped, What::Unmapped, None);
+        let (pool, offset, granules, stands) = match stamped.record {
+            Record::Unmapped { pool, offset, granules, .. } => (pool, offset, granules, None),
+            Record::UnmappedInOrder { pool, stream, seq, offset, granules, .. } => {
+                (pool, offset, granules, Some((stream, seq)))
+            }
+            _ => return,
+        };
+        let op = self.op(stamped, What::Unmapped, stands);
         let pool = self.pool(pool);
         let Some((start, end)) = self.granules(pool, offset, granules) else { return };
-        let _ = self.pools[pool].mapped.take(start, end);
+        let mapped = self.pools[pool].mapped.take(start, end);
+        if let Some((_, _, map)) = mapped.into_iter().find(|(_, _, map)| !self.follows(op, *map)) {
+            self.suspect(Fault::UnmappedPending, None, map, op, gap(map, op));
+        }
+        let _ = self.pools[pool].leaving.take(start, end);
+        if op.place.is_some() {
+            self.pools[pool].leaving.put(start, end, op);
+        }
         for life in distinct(self.pools[pool].owners.take(start, end)) {
             self.judge_unmap(life, op);
         }
@@ -260,21 +297,25 @@ impl Checker {
             }
             End::Freed { free, uses } => {
                 for first in std::iter::once(free).chain(uses) {
-                    let open = first.place.filter(|place| !self.order.settled(*place));
-                    if let Some(from) = open {
-                        let gap = Gap { from, to: None };
-                        self.suspect(Fault::UnmappedPending, Some(life), first, op, Some(gap));
+                    if !self.follows(op, first) {
+                        self.suspect(Fault::UnmappedPending, Some(life), first, op, gap(first, op));
                     }
                 }
             }
             End::Abandoned { with, heads } => {
-                if let Some(from) = heads.into_iter().find(|place| !self.order.settled(*place)) {
-                    let gap = Gap { from, to: None };
-                    self.suspect(Fault::UnmappedPending, Some(life), with, op, Some(gap));
+                let open = heads.into_iter().find(|head| !self.follows(op, Op { place: Some(*head), ..with }));
+                if let Some(from) = open {
+                    let first = Op { place: Some(from), ..with };
+                    self.suspect(Fault::UnmappedPending, Some(life), with, op, gap(first, op));
                 }
             }
         }
     }
+}
+
+/// The order that is missing between two operations.
+fn gap(first: Op, second: Op) -> Option<Gap> {
+    first.place.map(|from| Gap { from, to: second.place })
 }
 
 /// Each life once.

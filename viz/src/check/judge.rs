@@ -275,8 +275,8 @@ impl Checker {
             Record::Free { .. } => self.free(stamped),
             Record::Use { .. } => self.take_use(stamped),
             Record::PoolDestroyed { .. } => self.destroy_pool(stamped),
-            Record::Mapped { .. } => self.map(stamped),
-            Record::Unmapped { .. } => self.unmap(stamped),
+            Record::Mapped { .. } | Record::MappedInOrder { .. } => self.map(stamped),
+            Record::Unmapped { .. } | Record::UnmappedInOrder { .. } => self.unmap(stamped),
             Record::Quarantined { pool, .. } => {
                 let pool = self.pool(pool);
                 self.pools[pool].unclear = true;
@@ -319,6 +319,10 @@ impl Checker {
             Record::Asked { stream, seq, complete: true } | Record::StreamSynchronized { stream, seq } => {
                 let lane = self.order.lane(stream);
                 self.order.complete(Place { lane, seq: seq.0 });
+            }
+            Record::Blocked { on, .. } => {
+                let lane = self.order.lane(on.stream);
+                self.order.complete(Place { lane, seq: on.seq.0 });
             }
             Record::Queried { event, number, complete: true } | Record::EventSynchronized { event, number } => {
                 self.order.complete_event(event, number);

@@ -82,16 +82,16 @@ impl<T: Copy> Ranges<T> {
         }
     }
 
+    /// What lies in a range, cut at its ends, from the last on.
+    pub(super) fn within(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, u64, T)> {
+        let all = self.0.range(..end).rev().map(|(&from, &(to, value))| (from, to, value));
+        all.take_while(move |(_, to, _)| *to > start)
+            .map(move |(from, to, value)| (from.max(start), to.min(end), value))
+    }
+
     /// How many bytes of a range are there.
     pub(super) fn covered(&self, start: u64, end: u64) -> u64 {
-        let mut sum = 0;
-        for (&from, &(to, _)) in self.0.range(..end).rev() {
-            if to <= start {
-                break;
-            }
-            sum += to.min(end) - from.max(start);
-        }
-        sum
+        self.within(start, end).map(|(from, to, _)| to - from).sum()
     }
 }
 
@@ -106,6 +106,8 @@ pub(super) struct PoolState {
     /// The last to have each byte, since it was mapped.
     pub(super) owners: Ranges<usize>,
     pub(super) mapped: Ranges<Op>,
+    /// What was unmapped in the order of a stream, until it is mapped again.
+    pub(super) leaving: Ranges<Op>,
     /// Since when it is unclear what is mapped: a driver call failed half way.
     pub(super) unclear: bool,
     pub(super) live: BTreeSet<usize>,
@@ -121,6 +123,7 @@ impl PoolState {
             ended: None,
             owners: Ranges::default(),
             mapped: Ranges::default(),
+            leaving: Ranges::default(),
             unclear: false,
             live: BTreeSet::new(),
             beginning: HashMap::new(),

@@ -1,8 +1,8 @@
 //! The detector: what a log shows to be wrong with the use of memory, by the program or by the pool.
 //!
 //! It works out anew who is ordered before whom, from the log's own records of events, waits, markers, queries and
-//! synchronisations, and holds every malloc, use, free and unmapping against it. What the log lacks is held against
-//! nobody: two operations with missing records between them are listed apart, as not judged.
+//! synchronisations, and holds every malloc, use, free, mapping and unmapping against it. What the log lacks is held
+//! against nobody: two operations with missing records between them are listed apart, as not judged.
 //!
 //! A program that ends without destroying its pools can say so by a mark of the name [`END_OF_PROGRAM`]: what is live
 //! then has leaked.

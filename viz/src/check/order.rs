@@ -123,9 +123,10 @@ impl Order {
         self.lanes[lane].head
     }
 
-    /// Every stream's latest position.
-    pub(super) fn heads(&self) -> impl Iterator<Item = Place> {
-        self.lanes.iter().enumerate().map(|(lane, l)| Place { lane, seq: l.head })
+    /// The latest position of every stream that is known to be of a device.
+    pub(super) fn heads(&self, of: DeviceId) -> impl Iterator<Item = Place> {
+        let lanes = self.lanes.iter().enumerate().filter(move |(_, lane)| lane.device == Some(of));
+        lanes.map(|(lane, l)| Place { lane, seq: l.head })
     }
 
     /// What stood before a position, the position itself included.

@@ -304,6 +304,12 @@ impl Builder {
                 let at = self.pool(pool);
                 self.making[at.at()].created = Some(event);
             }
+            Record::PoolTuned { pool, tuning } => {
+                let at = self.pool(pool);
+                if let Some(definition) = &mut self.model.pools[at.at()].definition {
+                    definition.config.tuning = tuning;
+                }
+            }
             Record::PoolDestroyed { pool, leaked } => self.destroy_pool(event, pool, leaked),
             Record::AttributeSet { pool, attribute, value } => {
                 let at = self.pool(pool);
@@ -317,8 +323,14 @@ impl Builder {
                     self.model.uses.push((*life, event));
                 }
             }
-            Record::Mapped { pool, offset, granules, reason } => self.map(event, pool, offset, granules, reason),
-            Record::Unmapped { pool, offset, granules, reason } => self.unmap(event, pool, offset, granules, reason),
+            Record::Mapped { pool, offset, granules, reason }
+            | Record::MappedInOrder { pool, offset, granules, reason, .. } => {
+                self.map(event, pool, offset, granules, reason);
+            }
+            Record::Unmapped { pool, offset, granules, reason }
+            | Record::UnmappedInOrder { pool, offset, granules, reason, .. } => {
+                self.unmap(event, pool, offset, granules, reason);
+            }
             Record::Lost { .. } => self.lose(event),
             _ => self.sign(event, record),
         }
@@ -334,6 +346,11 @@ impl Builder {
             | Record::EventSynchronized { .. }
             | Record::DeviceSynchronized { .. } => {
                 self.model.pools.iter_mut().for_each(|p| p.syncs.push(event));
+            }
+            // The pool's own wait, which is for it alone.
+            Record::Blocked { pool, .. } => {
+                let at = self.pool(pool);
+                self.model.pools[at.at()].syncs.push(event);
             }
             Record::Trimmed { pool, reached, .. } => {
                 let at = self.pool(pool);

@@ -41,7 +41,7 @@ macro_rules! kinds {
 }
 kinds! {
     Begin "begin"
-    PoolCreated "pool created" PoolDestroyed "pool destroyed"
+    PoolCreated "pool created" PoolTuned "pool tuned" PoolDestroyed "pool destroyed"
     StreamCreated "stream created" StreamDestroyed "stream destroyed" CaptureSet "capture"
     EventCreated "event created" EventDestroyed "event destroyed" EventReset "event reset"
     AttributeSet "attribute" Malloc "malloc" Free "free" Use "use"
@@ -49,7 +49,8 @@ kinds! {
     MarkerLaid "marker" Asked "asked" WaitInserted "wait inserted"
     StreamSynchronized "sync stream" EventSynchronized "sync event" DeviceSynchronized "sync device"
     GrowPlanned "grow planned" GrowAborted "grow aborted"
-    Mapped "map" Unmapped "unmap" Quarantined "quarantined"
+    Mapped "map" MappedInOrder "map in order" Unmapped "unmap" UnmappedInOrder "unmap in order"
+    Quarantined "quarantined" Kept "kept" Blocked "host waits" Pressed "pressure"
     Trimmed "trim" OutOfMemory "out of memory" Refused "refused" DriverFailed "driver failed"
     Mark "mark" Lost "lost"
 }

@@ -50,4 +50,10 @@ keep! {
     Lost { records }
     EventReset { event }
     CaptureSet { stream, capture }
+    PoolTuned { pool, tuning }
+    Kept { pool, kept, thrash }
+    Blocked { pool, stream, on }
+    Pressed { pool, bytes, relieved }
+    MappedInOrder { pool, stream, seq, offset, granules, reason }
+    UnmappedInOrder { pool, stream, seq, offset, granules, reason }
 }

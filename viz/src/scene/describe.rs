@@ -3,7 +3,7 @@
 use super::map::stream_name;
 use super::{Selection, source_words, ticks};
 use crate::model::{Birth, Death, EventIx, Kind, Life, LifeIx, Link, Model, Payload};
-use weir::policy::Capture;
+use weir::policy::{Blocking, Capture, Growth, Release, Tuning};
 use weir::trace::{MapReason, Record, Refusal, UnmapReason, text};
 use weir::units::Bytes;
 
@@ -70,14 +70,16 @@ pub(super) fn offset_words(offset: Bytes) -> String {
 
 fn memory_words(record: &Record<'_>) -> Option<String> {
     Some(match *record {
-        Record::Mapped { offset, granules: n, reason, .. } => {
+        Record::Mapped { offset, granules: n, reason, .. }
+        | Record::MappedInOrder { offset, granules: n, reason, .. } => {
             let why = match reason {
                 MapReason::Grow => "new memory",
                 MapReason::Remap => "moved here",
             };
             format!("{} at {}, {why}", granules(n), offset_words(offset))
         }
-        Record::Unmapped { offset, granules: n, reason, .. } => {
+        Record::Unmapped { offset, granules: n, reason, .. }
+        | Record::UnmappedInOrder { offset, granules: n, reason, .. } => {
             format!("{} at {}, {}", granules(n), offset_words(offset), unmap_words(reason))
         }
         Record::Trimmed { target, reached, .. } => {
@@ -89,8 +91,29 @@ fn memory_words(record: &Record<'_>) -> Option<String> {
         }
         Record::Quarantined { granules: n, .. } => granules(n),
         Record::PoolDestroyed { leaked: Bytes(1..), .. } => "with live blocks".to_owned(),
+        Record::PoolTuned { tuning, .. } => tuning_words(tuning),
+        Record::Kept { kept, thrash, .. } => {
+            format!("up to {} beyond the threshold; thrash so far {}", ticks::bytes(kept.0), ticks::bytes(thrash.0))
+        }
+        Record::Pressed { bytes, relieved, .. } => {
+            let answer = if relieved { "some was given back" } else { "nothing was given back" };
+            format!("{} asked of the program: {answer}", ticks::bytes(bytes.0))
+        }
         _ => return None,
     })
+}
+
+/// The settings that are not the defaults.
+fn tuning_words(tuning: Tuning) -> String {
+    let growth = match tuning.growth {
+        Growth::Frugal => None,
+        Growth::Eager(step) => Some(format!("grows by {}", ticks::bytes(step.0))),
+    };
+    let release = (tuning.release == Release::Always).then(|| "always releases".to_owned());
+    let blocking = (tuning.blocking == Blocking::WhenExhausted).then(|| "may block".to_owned());
+    let addresses = tuning.addresses.map(|times| format!("addresses {times} × its limit"));
+    let parts: Vec<String> = [growth, release, blocking, addresses].into_iter().flatten().collect();
+    parts.join(", ")
 }
 
 fn unmap_words(reason: UnmapReason) -> &'static str {
@@ -112,6 +135,9 @@ fn order_words(record: &Record<'_>) -> Option<String> {
         Record::Queried { event, complete, .. } => format!("event {event}: {}", answer(complete)),
         Record::MarkerLaid { stream, seq, .. } => format!("on stream {stream} at {seq}"),
         Record::Asked { stream, seq, complete } => format!("stream {stream} at {seq}: {}", answer(complete)),
+        Record::Blocked { stream, on, .. } => {
+            format!("for stream {} at {}, so that stream {stream} gets memory", on.stream, on.seq)
+        }
         Record::WaitInserted { stream, on, .. } => format!("stream {stream} for stream {} at {}", on.stream, on.seq),
         Record::StreamSynchronized { stream, .. } | Record::StreamCreated { stream } => format!("stream {stream}"),
         Record::StreamDestroyed { stream } => format!("stream {stream}"),

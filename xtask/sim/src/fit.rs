@@ -97,8 +97,12 @@ impl View {
 impl Oracle {
     /// Whether everything that must come before a piece's next use does.
     pub(crate) fn reached_all(&self, view: &View, piece: &Piece) -> bool {
-        let own = piece.points.iter().any(|point| view.is_own(point));
-        piece.points.iter().all(|point| {
+        self.reached(view, &piece.points)
+    }
+
+    fn reached(&self, view: &View, points: &[Point]) -> bool {
+        let own = points.iter().any(|point| view.is_own(point));
+        points.iter().all(|point| {
             view.is_own(point)
                 || view.settled.has(point.id)
                 || view.ahead.has(point.id)
@@ -107,8 +111,11 @@ impl Oracle {
         })
     }
 
-    fn usable(&self, view: &View, piece: &Piece) -> bool {
-        !piece.live && !piece.crowded && self.reached_all(view, piece)
+    /// Whether a stream may have a piece, whatever it is one block with.
+    fn usable(&self, memory: &Memory, view: &View, piece: &Piece) -> bool {
+        let maybe = |piece: &Piece| piece.maybe.is_empty() || self.reached(view, &piece.maybe);
+        let reached = |piece: &Piece| !piece.crowded && self.reached_all(view, piece) && maybe(piece);
+        !piece.live && reached(piece) && memory.all_joined(piece, reached)
     }
 
     /// A run of free bytes that is long enough and that the view lets the stream have.
@@ -117,7 +124,7 @@ impl Oracle {
         let memory = &self.pools[asking.pool].memory;
         let (mut from, mut to) = (0, 0);
         for piece in &memory.pieces {
-            if !self.usable(view, piece) {
+            if !self.usable(memory, view, piece) {
                 (from, to) = (0, 0);
                 continue;
             }
@@ -160,7 +167,7 @@ impl Oracle {
             let fits = |piece: &&Piece| {
                 let mine = || memory.longest_of(asking.class, piece.from, piece.to, granularity);
                 let kept = || asking.class == LARGE || !region.may_be_whole(piece, granularity);
-                self.usable(&known, piece) && mine() >= asking.size && kept()
+                self.usable(memory, &known, piece) && mine() >= asking.size && kept()
             };
             let Some(better) = region.pieces.iter().find(fits) else { continue };
             if stolen || region.bytes() < least {
@@ -207,7 +214,8 @@ impl Oracle {
     /// The kind of reuse that a piece would be; `None` where the oracle cannot tell.
     fn rank(&self, piece: &Piece, (known, most): (&View, &View)) -> Option<Rank> {
         let foreign = || piece.points.iter().filter(|point| !known.is_own(point));
-        if piece.crowded || foreign().any(|point| known.implied.has(point.id)) {
+        // What it was one block with may have made it the stream's own.
+        if piece.crowded || piece.alone || foreign().any(|point| known.implied.has(point.id)) {
             return None;
         }
         if foreign().next().is_none() && !piece.points.is_empty() {

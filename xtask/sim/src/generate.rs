@@ -120,6 +120,9 @@ impl Generator {
             reuse: self.random.below(8) as u8 | if self.random.percent(30) { 7 } else { 0 },
             wait_first: self.random.percent(50),
             classes: self.random.percent(50),
+            always: self.random.percent(50),
+            step: self.random.pick(&[0, 0, 0, 2, 3]).unwrap_or(0),
+            blocks: self.random.percent(15),
         }
     }
 

@@ -148,19 +148,26 @@ fn summarise(plan: &Plan, report: &Report, seconds: f64) {
     }
 }
 
+/// The fault that was planted: without it the seed is clean.
+fn planted() -> Option<String> {
+    std::env::args().skip_while(|word| word != "--plant").nth(1)
+}
+
 fn accuse(plan: &Plan, found: &Found) {
     say!("\nFAILED: seed {} (0x{:x}), step {}, {} steps in all", found.seed, found.seed, found.step, found.after);
     say!("  {}", found.failure);
-    let Some(small) = &found.small else { return };
-    say!("in {} steps:", small.lines().len());
-    for (n, line) in small.lines().iter().enumerate() {
-        say!("  {:3}  {line}", n + 1);
+    if let Some(small) = &found.small {
+        say!("in {} steps:", small.lines().len());
+        for (n, line) in small.lines().iter().enumerate() {
+            say!("  {:3}  {line}", n + 1);
+        }
+        say!("  {}", small.failure);
     }
-    say!("  {}", small.failure);
     if let Some(log) = &plan.log {
         say!("its event log: cargo xtask viz {}", log.display());
     }
     let streams = plan.streams.map_or(String::new(), |n| format!(" --streams {n}"));
     let faults = if plan.faults > 0 { format!(" --faults {}", f64::from(plan.faults) / 1000.0) } else { String::new() };
-    say!("again: cargo xtask sim --seed {} --steps {}{streams}{faults}", found.seed, found.step.max(1));
+    let plant = planted().map(|name| format!(" --plant {name}")).unwrap_or_default();
+    say!("again: cargo xtask sim --seed {} --steps {}{streams}{faults}{plant}", found.seed, found.step.max(1));
 }

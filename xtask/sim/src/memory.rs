@@ -17,6 +17,11 @@ pub(crate) struct Piece {
     pub(crate) freed_at_most: u64,
     /// The pool may keep it longer than the points say: more streams used it than a pool has places for, say.
     pub(crate) crowded: bool,
+    /// It was free while the device had one stream: it may be one block with others like it beside it, and wait for what
+    /// they wait for.
+    pub(crate) alone: bool,
+    /// What else it may wait for, since it may have been one block with what is no longer beside it.
+    pub(crate) maybe: Vec<Point>,
 }
 
 /// A mapped granule, and which classes of requests had a part of it since.
@@ -69,13 +74,17 @@ impl Memory {
         let to = at + granularity;
         // Where granules are mapped again, the addresses remember frees from before.
         let (freed, freed_at_most) = (0, u64::MAX);
-        self.pieces.insert(place, Piece { from: at, to, live: false, points, freed, freed_at_most, crowded });
+        self.pieces.insert(
+            place,
+            Piece { from: at, to, live: false, points, freed, freed_at_most, crowded, alone: false, maybe: Vec::new() },
+        );
         self.share_frees(place);
         let place = self.granules.partition_point(|granule| granule.at < at);
         self.granules.insert(place, Granule { at, classes: 0 });
     }
 
     pub(crate) fn unmap(&mut self, at: u64, granularity: u64) {
+        self.part(at, at + granularity);
         let gone = self.between(at, at + granularity);
         self.pieces.drain(gone);
         self.granules.retain(|granule| granule.at != at);
@@ -83,10 +92,12 @@ impl Memory {
 
     /// A malloc of this class got the bytes.
     pub(crate) fn take(&mut self, from: u64, to: u64, class: u8) {
+        self.part(from, to);
         let taken = self.between(from, to);
         self.pieces.drain(taken.clone());
         let (live, points, freed, freed_at_most) = (true, Vec::new(), 0, 0);
-        let piece = Piece { from, to, live, points, freed, freed_at_most, crowded: false };
+        let piece =
+            Piece { from, to, live, points, freed, freed_at_most, crowded: false, alone: false, maybe: Vec::new() };
         self.pieces.insert(taken.start, piece);
         let first = self.granules.partition_point(|granule| granule.at <= from).saturating_sub(1);
         let touched = self.granules[first..].iter_mut().take_while(|granule| granule.at < to);
@@ -109,6 +120,7 @@ impl Memory {
             self.frees += 1;
             (piece.live, piece.points, piece.crowded) = (false, points, crowded);
             (piece.freed, piece.freed_at_most) = (self.frees, self.frees);
+            piece.maybe.clear();
             self.share_frees(place);
         }
     }
@@ -127,6 +139,62 @@ impl Memory {
         let region = &mut self.pieces[first..=last];
         let latest = region.iter().map(|piece| piece.freed_at_most).max().unwrap_or(0);
         region.iter_mut().for_each(|piece| piece.freed_at_most = latest);
+    }
+
+    /// A range leaves what it may be one block with: that keeps all of the block's points.
+    fn part(&mut self, from: u64, to: u64) {
+        let whole = self.between(from, to);
+        let joins = |a: &Piece, b: &Piece| a.to == b.from && [a, b].iter().all(|piece| piece.alone && !piece.live);
+        let (mut first, mut last) = (whole.start, whole.end);
+        while first > 0 && first < self.pieces.len() && joins(&self.pieces[first - 1], &self.pieces[first]) {
+            first -= 1;
+        }
+        while last > 0 && last < self.pieces.len() && joins(&self.pieces[last - 1], &self.pieces[last]) {
+            last += 1;
+        }
+        let block = &mut self.pieces[first..last];
+        let all = block.iter().flat_map(|piece| piece.points.iter().chain(&piece.maybe));
+        let mut all: Vec<Point> = all.copied().collect();
+        all.sort_unstable_by_key(|point| point.id);
+        all.dedup();
+        block.iter_mut().for_each(|piece| piece.maybe.clone_from(&all));
+    }
+
+    /// The device has one stream: whatever is free may become one block with its neighbours.
+    pub(crate) fn note_alone(&mut self) {
+        self.pieces.iter_mut().filter(|piece| !piece.live).for_each(|piece| piece.alone = true);
+    }
+
+    /// The free piece at `at` may wait for this as well.
+    pub(crate) fn doubt(&mut self, at: u64, point: Point) {
+        let place = self.place(at);
+        if let Some(piece) = self.pieces.get_mut(place).filter(|piece| piece.from == at && !piece.live) {
+            piece.maybe.push(point);
+        }
+    }
+
+    /// What is complete for all need not be waited for any more.
+    pub(crate) fn forget(&mut self, complete: impl Fn(&Point) -> bool) {
+        self.pieces.iter_mut().for_each(|piece| piece.maybe.retain(|point| !complete(point)));
+    }
+
+    /// Whether all that a piece may be one block with passes as well.
+    pub(crate) fn all_joined(&self, piece: &Piece, passes: impl Fn(&Piece) -> bool) -> bool {
+        let place = self.place(piece.from);
+        let (before, after) = self.pieces.split_at(place.min(self.pieces.len()));
+        let (mut from, mut to) = (piece.from, piece.from);
+        let joins = |other: &Piece| piece.alone && other.alone && !other.live;
+        let before = before.iter().rev().take_while(|other| {
+            let joined = other.to == from && joins(other);
+            from = other.from;
+            joined
+        });
+        let after = after.iter().take_while(|other| {
+            let joined = other.from == to && joins(other);
+            to = other.to;
+            joined
+        });
+        before.chain(after).all(passes)
     }
 
     /// The classes that had a part of each granule under a range.

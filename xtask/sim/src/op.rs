@@ -36,6 +36,12 @@ pub(crate) struct Shape {
     pub(crate) wait_first: bool,
     /// Small requests are packed apart.
     pub(crate) classes: bool,
+    /// Releases at every synchronisation, even where that does not pay.
+    pub(crate) always: bool,
+    /// Granules of an eager growth; 0: frugal.
+    pub(crate) step: u8,
+    /// The host may wait before a refusal.
+    pub(crate) blocks: bool,
 }
 
 /// What becomes of live blocks when their pool ends.
@@ -171,12 +177,21 @@ impl fmt::Display for Op {
             Self::CreateEvent { event } => write!(f, "create event e{event}"),
             Self::DestroyEvent { event } => write!(f, "destroy event e{event}"),
             Self::CreatePool { pool, shape } => {
-                let Shape { device, limit, threshold, reuse, wait_first, classes } = shape;
+                let Shape { device, limit, threshold, reuse, wait_first, classes, always, step, blocks } = shape;
                 write!(
                     f,
                     "create pool p{pool} on device {device}: limit {limit} granules, threshold {threshold}, switches {reuse:03b}, "
                 )?;
                 write!(f, "{}", if wait_first { "waits first" } else { "grows first" })?;
+                if always {
+                    write!(f, ", always releases")?;
+                }
+                if step > 0 {
+                    write!(f, ", grows by {step}")?;
+                }
+                if blocks {
+                    write!(f, ", may block")?;
+                }
                 write!(f, "{}", if classes { ", small blocks apart" } else { "" })
             }
             Self::DestroyPool { pool, live } => write!(f, "destroy pool p{pool}, live blocks: {live:?}"),

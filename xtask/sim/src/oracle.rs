@@ -29,6 +29,8 @@ pub(crate) struct Pool {
     /// It is destroyed; what it holds goes when its work is complete.
     pub(crate) dying: bool,
     pub(crate) memory: Memory,
+    /// Unmaps in stream order: until one is complete, its addresses are there for streams that come after it only.
+    pub(crate) leaving: Vec<Point>,
 }
 
 /// A malloc in flight.
@@ -86,6 +88,8 @@ pub(crate) struct Oracle {
     pub(crate) fresh: Vec<u64>,
     /// `free_async` may make no driver call.
     pub(crate) quiet: bool,
+    /// How often this step has read the clock.
+    pub(crate) looks: u64,
     /// How many refusals and costlier ways were found justified.
     pub(crate) justified: u64,
 }
@@ -103,6 +107,7 @@ impl Oracle {
             asking: None,
             fresh: Vec::new(),
             quiet: false,
+            looks: 0,
             justified: 0,
         }
     }
@@ -128,7 +133,11 @@ impl Oracle {
     /// The operations that pieces ask about.
     pub(crate) fn asked_about(&self, set: &mut Set) {
         let pieces = self.pools.iter().flat_map(|pool| &pool.memory.pieces);
-        pieces.flat_map(|piece| &piece.points).for_each(|point| set.insert(point.id));
+        let leaving = self.pools.iter().flat_map(|pool| &pool.leaving);
+        pieces
+            .flat_map(|piece| piece.points.iter().chain(&piece.maybe))
+            .chain(leaving)
+            .for_each(|point| set.insert(point.id));
     }
 
     // What the driver sees.
@@ -174,8 +183,7 @@ impl Oracle {
         if !self.judges {
             return;
         }
-        let in_order = weir::driver::Capabilities::MAP_IN_STREAM_ORDER;
-        let ordered = native.filter(|_| self.properties.capabilities.contains(in_order));
+        let ordered = native.filter(|_| self.maps_in_order());
         let points = ordered.map(|native| self.order.add(native)).into_iter().collect();
         let granularity = self.granularity();
         match self.pool_at(at) {
@@ -184,21 +192,49 @@ impl Oracle {
             None => self.fail(Kind::Unsafe, format!("a granule was mapped at {at:#x}, outside every pool")),
         }
         self.fresh.push(at);
+        // The granules of one growth are one block, which is there for others when the last of them is.
+        let last = self.pool_at(at).and_then(|pool| {
+            let memory = &self.pools[pool].memory;
+            memory.overlapping(at, at + granularity).next().and_then(|piece| piece.points.first().copied())
+        });
+        if let (Some(pool), Some(last)) = (self.pool_at(at), last) {
+            let fresh = self.fresh.clone();
+            fresh.into_iter().for_each(|at| self.pools[pool].memory.doubt(at, last));
+        }
     }
 
-    pub(crate) fn unmapped(&mut self, at: u64) {
+    pub(crate) fn unmapped(&mut self, at: u64, native: Option<u64>) {
         if !self.judges {
             return;
         }
         let granularity = self.granularity();
         let Some(pool) = self.pool_at(at) else { return };
+        let ordered = native.filter(|_| self.maps_in_order());
         let known = &self.order.known;
-        let busy = |piece: &&Piece| piece.live || piece.points.iter().any(|point| !known.has(point.id));
+        let before = |point: &Point| ordered.is_some_and(|native| self.order.comes_before(*point, native));
+        let done = |point: &Point| known.has(point.id) || before(point);
+        let busy = |piece: &&Piece| piece.live || !piece.points.iter().all(done);
         let in_use = self.pools[pool].memory.overlapping(at, at + granularity).find(busy).cloned();
         if let Some(piece) = in_use {
             self.fail(Kind::Unsafe, format!("the granule at {at:#x} was unmapped under {}", shown(&piece)));
         }
         self.pools[pool].memory.unmap(at, granularity);
+        if let Some(native) = ordered {
+            let point = self.order.add(native);
+            self.pools[pool].leaving.push(point);
+        }
+    }
+
+    fn maps_in_order(&self) -> bool {
+        self.properties.capabilities.contains(weir::driver::Capabilities::MAP_IN_STREAM_ORDER)
+    }
+
+    /// What is free on a device with one stream may be merged more freely.
+    pub(crate) fn note_alone(&mut self) {
+        let order = &self.order;
+        self.pools.iter_mut().for_each(|pool| pool.memory.forget(|point| order.seen.has(point.id)));
+        let alone = self.pools.iter_mut().filter(|pool| order.is_alone(pool.device));
+        alone.for_each(|pool| pool.memory.note_alone());
     }
 
     pub(crate) fn released(&mut self, base: u64) {
@@ -346,7 +382,10 @@ impl Oracle {
         let bytes = asking.size.next_multiple_of(granularity);
         // What a growth in stream order set aside keeps the addresses that it had yet to map.
         let aside = |piece: &Piece| piece.crowded && !piece.live && piece.freed == 0;
-        if pool.memory.pieces.iter().any(aside) || pool.memory.longest_hole(pool.base, pool.range, granularity) < bytes
+        let leaving = pool.leaving.iter().any(|point| !self.order.known.has(point.id));
+        if leaving
+            || pool.memory.pieces.iter().any(aside)
+            || pool.memory.longest_hole(pool.base, pool.range, granularity) < bytes
         {
             return None;
         }
@@ -372,8 +411,9 @@ impl Oracle {
     pub(crate) fn movable(&self, pool: usize) -> u64 {
         let pool = &self.pools[pool];
         let settled = if pool.reuse.contains(Reuse::OPPORTUNISTIC) { &self.order.known } else { &self.order.seen };
-        let complete = |piece: &Piece| !piece.crowded && piece.points.iter().all(|point| settled.has(point.id));
-        pool.memory.whole(self.granularity(), complete)
+        let all = |points: &[Point]| points.iter().all(|point| settled.has(point.id));
+        let complete = |piece: &Piece| !piece.crowded && all(&piece.points) && all(&piece.maybe);
+        pool.memory.whole(self.granularity(), |piece| complete(piece) && pool.memory.all_joined(piece, complete))
     }
 
     /// After a synchronisation or a trim: nothing above `keep` that could go is left.

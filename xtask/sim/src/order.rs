@@ -149,6 +149,11 @@ impl Order {
         self.streams.iter_mut().find(|s| s.native == native)
     }
 
+    /// Whether a device has at most one live stream.
+    pub(crate) fn is_alone(&self, device: DeviceId) -> bool {
+        self.streams.iter().filter(|stream| stream.device == device).count() <= 1
+    }
+
     pub(crate) fn number(&self, native: u64) -> u32 {
         self.stream(native).map_or(0, |s| s.number)
     }

@@ -7,9 +7,19 @@ use crate::order::Point;
 use crate::world::{Done, PoolPlace, Stream, World, refusal};
 use weir::error::{OrderError, PoolError};
 use weir::id::DeviceId;
-use weir::policy::{Destroy, PoolConfig, Preference, Reuse, StreamKind};
+use weir::policy::{Blocking, Destroy, Growth, PoolConfig, Preference, Release, Reuse, StreamKind, Tuning};
 use weir::units::Bytes;
 use weir::{PoolStats, StreamConfig};
+
+fn tuning(shape: Shape) -> Tuning {
+    let step = Bytes(u64::from(shape.step) * GRANULE);
+    Tuning {
+        growth: if shape.step > 0 { Growth::Eager(step) } else { Growth::Frugal },
+        release: if shape.always { Release::Always } else { Release::Hysteresis },
+        blocking: if shape.blocks { Blocking::WhenExhausted } else { Blocking::Never },
+        ..Tuning::DEFAULT
+    }
+}
 
 impl World<'_> {
     pub(crate) fn create_stream(&mut self, place: u8, device: u8, kind: op::Kind) -> Done {
@@ -97,6 +107,7 @@ impl World<'_> {
             reuse: Reuse::from_bits_truncate(shape.reuse),
             preference: if shape.wait_first { Preference::WaitFirst } else { Preference::GrowFirst },
             small_limit: Some(if shape.classes { Bytes(GRANULE / 8) } else { Bytes::ZERO }),
+            tuning: tuning(shape),
             ..PoolConfig::new(device)
         };
         match self.rt.create_pool(config) {
@@ -113,6 +124,7 @@ impl World<'_> {
                     asked: config.reuse.contains(Reuse::OPPORTUNISTIC),
                     dying: false,
                     memory: Default::default(),
+                    leaving: Vec::new(),
                 });
                 self.pools[usize::from(place)] = Some(PoolPlace { id, device, base: base.0, limit });
                 Ok(())

@@ -156,6 +156,8 @@ impl<'a> World<'a> {
     pub(crate) fn step(&mut self, op: Op) -> Done {
         self.tally.steps += 1;
         self.make_room();
+        self.oracle().note_alone();
+        self.oracle().looks = 0;
         let done = self.perform(op);
         // What the device or the oracle saw says more than a refusal that followed.
         self.look()?;
@@ -267,8 +269,9 @@ impl<'a> World<'a> {
         self.allow("synchronise", result)?;
         if result.is_ok() {
             for pool in self.pools.iter().flatten().filter(|pool| pool.device == device) {
-                let threshold = self.threshold(*pool);
-                self.judge_release(*pool, threshold)?;
+                // What it keeps beyond that, since releasing did not pay, it says.
+                let keep = self.threshold(*pool).saturating_add(self.stats(pool.id)?.kept.get());
+                self.judge_release(*pool, keep)?;
             }
         }
         Ok(())

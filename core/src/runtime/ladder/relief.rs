@@ -61,12 +61,12 @@ impl Malloc {
         state.facts.sweep_all();
         let others = state.facts.pools.iter().skip(self.other);
         let found = others.map(|(slot, pool)| (slot, pool.device)).find(|&(slot, device)| {
-            slot != self.ask.pool && device == mine.device && release::available(&state.facts, slot, None) > 0
+            slot != self.ask.pool && device == mine.device && release::available(&state.facts, slot) > 0
         });
         let (slot, _) = found?;
         self.other = slot.wrapping_add(1);
         state.pin_pool(slot);
-        Some(Relief::Release(Release::new(slot, mine.granule_up(self.ask.size), trace::UnmapReason::Trim)))
+        Some(Relief::Release(Release::new(slot, mine.granule_up(self.lacking), trace::UnmapReason::Trim)))
     }
 
     /// A question about free memory of the device's other pools whose work may be complete.

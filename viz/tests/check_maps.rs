@@ -1,0 +1,126 @@
+//! The detector on memory that is mapped and unmapped in the order of a stream, and on waits of the pool's own on the host.
+
+mod check_support;
+
+use check_support::{A, B, C, Hand, KIB, POOL, stream};
+use weir::error::Point;
+use weir::trace::{MapReason, Record, UnmapReason};
+use weir::units::{Bytes, MIB, Seq};
+use weir_viz::check::Fault;
+
+/// Behind what is mapped when a log by hand begins.
+const FRESH: u64 = 16 * MIB;
+
+fn map_in_order(log: &mut Hand, on: u64, offset: u64) -> u64 {
+    let (pool, stream, seq, offset) = (POOL, stream(on), log.tick(on), Bytes(offset));
+    log.push(Record::MappedInOrder { pool, stream, seq, offset, granules: 1, reason: MapReason::Remap })
+}
+
+fn unmap_in_order(log: &mut Hand, on: u64, offset: u64) -> u64 {
+    let (pool, stream, seq, offset) = (POOL, stream(on), log.tick(on), Bytes(offset));
+    log.push(Record::UnmappedInOrder { pool, stream, seq, offset, granules: 1, reason: UnmapReason::Remap })
+}
+
+#[test]
+fn a_stream_unmaps_what_it_comes_after() {
+    let mut own = Hand::new();
+    own.malloc(1, A);
+    own.free(1, A);
+    unmap_in_order(&mut own, A, 0);
+    own.clean();
+    let mut other = Hand::new();
+    other.malloc(1, A);
+    other.free(1, A);
+    other.hand_over(A, B);
+    unmap_in_order(&mut other, B, 0);
+    other.clean();
+}
+
+#[test]
+fn memory_unmapped_by_a_stream_that_does_not_come_after_the_work_on_it() {
+    let mut log = Hand::new();
+    log.malloc(1, A);
+    let free = log.free(1, A);
+    let unmapped = unmap_in_order(&mut log, B, 0);
+    let finding = log.only(Fault::UnmappedPending, Some(free), unmapped);
+    let missing = finding.missing.expect("an order");
+    assert_eq!((missing.record_on, missing.after, missing.wait_on), (stream(A), Seq(2), Some(stream(B))));
+}
+
+#[test]
+fn memory_is_mapped_where_a_stream_has_yet_to_unmap() {
+    for ordered in [true, false] {
+        let mut log = Hand::new();
+        let unmapped = unmap_in_order(&mut log, A, 0);
+        if ordered {
+            log.hand_over(A, B);
+        }
+        let mapped = map_in_order(&mut log, B, 0);
+        match ordered {
+            true => log.clean(),
+            false => drop(log.only(Fault::MappedTwice, Some(unmapped), mapped)),
+        }
+    }
+    // At once: the host must know that the stream has come to it.
+    let mut log = Hand::new();
+    let unmapped = unmap_in_order(&mut log, A, 0);
+    let mapped = log.map(0, 1);
+    assert_eq!(log.only(Fault::MappedTwice, Some(unmapped), mapped).missing.expect("an order").wait_on, None);
+    let mut log = Hand::new();
+    unmap_in_order(&mut log, A, 0);
+    log.synchronize(A);
+    log.map(0, 1);
+    log.clean();
+}
+
+#[test]
+fn memory_is_given_to_a_stream_that_does_not_come_after_its_map() {
+    for ordered in [true, false] {
+        let mut log = Hand::new();
+        let mapped = map_in_order(&mut log, A, FRESH);
+        log.malloc_at(1, A, FRESH);
+        if ordered {
+            log.hand_over(A, B);
+        }
+        let malloc = log.malloc_at(2, B, FRESH + KIB);
+        match ordered {
+            true => log.clean(),
+            false => drop(log.only(Fault::NotMapped, Some(mapped), malloc)),
+        }
+    }
+}
+
+#[test]
+fn memory_goes_before_a_stream_has_mapped_it() {
+    let mut log = Hand::new();
+    let mapped = map_in_order(&mut log, A, FRESH);
+    let unmapped = log.unmap(FRESH, 1);
+    log.only(Fault::UnmappedPending, Some(mapped), unmapped);
+    let mut log = Hand::new();
+    map_in_order(&mut log, A, FRESH);
+    log.synchronize(A);
+    log.unmap(FRESH, 1);
+    log.clean();
+}
+
+/// The pool's own wait covers what stands before its position, and what that came after; nothing else.
+#[test]
+fn what_the_host_waited_for_is_complete() {
+    for (seq, found) in [(2, 0), (1, 1)] {
+        let mut log = Hand::new();
+        log.malloc(1, A);
+        log.free(1, A);
+        let on = Point { stream: stream(A), seq: Seq(seq) };
+        log.push(Record::Blocked { pool: POOL, stream: stream(B), on });
+        log.malloc_at(2, B, KIB);
+        assert_eq!(log.report().findings.len(), found, "{}", log.report());
+    }
+    let mut log = Hand::new();
+    log.malloc(1, A);
+    log.free(1, A);
+    log.hand_over(A, C);
+    let on = Point { stream: stream(C), seq: Seq(1) };
+    log.push(Record::Blocked { pool: POOL, stream: stream(B), on });
+    log.malloc_at(2, B, KIB);
+    log.clean();
+}
