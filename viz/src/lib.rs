@@ -7,7 +7,9 @@
 
 pub mod check;
 pub mod cli;
+pub mod floor;
 pub mod font;
+pub mod import;
 pub mod model;
 pub mod png;
 pub mod scene;

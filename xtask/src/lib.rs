@@ -9,7 +9,6 @@ mod say;
 
 mod commands;
 mod failure;
-mod log;
 mod packages;
 mod panic_check;
 mod project;

@@ -6,7 +6,6 @@ use crate::packages::{Permission, System};
 use crate::project;
 use crate::replay::{Baseline, On, Options, Summary, replay_with_streams_around, synchronous, table};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use weir::policy::Reuse;
 use weir::trace::Source;
 use weir_viz::cli::Picture;
 
@@ -27,8 +26,8 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     let folder = project::output("demo");
     let (log, picture) = (folder.join("trace.log"), folder.join("timeline.png"));
     std::fs::create_dir_all(&folder).map_err(|error| Failure::file("create", &folder, error))?;
-    let program = replay::read(&project::root().join("examples/traces/resnet50_train.csv"))?;
-    let options = Options { policy: "all", reuse: Reuse::all(), limit: None, on: On::best(), log: Some(log.clone()) };
+    let program = replay::read(&project::root().join("examples/traces/resnet50_train.csv"), None)?;
+    let options = Options { log: Some(log.clone()), ..Options::new(On::best()) };
     say!(
         "ResNet-50, 8 training steps: {} rows, {} allocated in all; kernels write and check every byte",
         program.ops.len(),

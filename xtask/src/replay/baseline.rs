@@ -7,10 +7,10 @@ use super::run::{DEVICE, failed};
 use super::summary::Calls;
 use super::venue::Venue;
 use crate::failure::Failure;
-use crate::log::{Block, Op, Program};
 use std::time::Instant;
 use weir::driver::{Driver, DriverError, GranuleHandle, NativeStream, Target};
 use weir::units::{Bytes, DevicePtr};
+use weir_viz::import::{Block, Op, Program};
 
 /// What the baseline cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -7,7 +7,6 @@ use super::run::{DEVICE, failed};
 use super::sizing::{Sizing, granules};
 use super::venue::{Edge, Span, Venue};
 use crate::failure::Failure;
-use crate::log::Program;
 use crate::size;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -16,6 +15,7 @@ use weir::policy::StreamKind;
 use weir::units::{Bytes, DevicePtr};
 use weir_ffi::arenas::HeapArenas;
 use weir_ffi::host::{DEFAULT_TOTAL, HostConfig, HostDriver, Read, Write, pattern};
+use weir_viz::import::Program;
 
 /// The most memory that a device gets unasked: its addresses are a multiple of it, and the system has no more than so many.
 const MOST: Bytes = Bytes::gib(4 << 10);

@@ -6,8 +6,8 @@ use super::sink::LogSink;
 use super::venue::Venue;
 use super::{Options, Summary, around};
 use crate::failure::Failure;
-use crate::log::Program;
 use weir::Arenas;
+use weir_viz::import::Program;
 
 /// Something to do on a device of any kind.
 pub(super) trait Job {
@@ -27,7 +27,10 @@ pub(super) trait Job {
 /// The log's rows on a pool.
 pub(super) struct Rows;
 
-/// The same, with streams around them.
+/// The same up to the first allocation that is refused: whether there was none.
+pub(super) struct Fit;
+
+/// The log's rows with streams around them.
 pub(super) struct Around;
 
 /// The log's rows without a pool.
@@ -48,6 +51,27 @@ impl Job for Rows {
             run.row(row)?;
         }
         run.finish()
+    }
+}
+
+impl Job for Fit {
+    type Output = bool;
+
+    fn run<V: Venue>(
+        self,
+        venue: &V,
+        arenas: Arenas<'_>,
+        program: &Program,
+        options: &Options,
+    ) -> Result<bool, Failure> {
+        let mut run = Run::new(venue, arenas, program, options, LogSink::new(None)?)?;
+        for row in 0..program.ops.len() {
+            run.row(row)?;
+            if run.refused() > 0 {
+                return Ok(false);
+            }
+        }
+        run.finish().map(|_| true)
     }
 }
 

@@ -3,9 +3,12 @@
 mod around;
 mod available;
 mod baseline;
+mod capacity;
 #[cfg(target_os = "linux")]
 mod host;
 mod job;
+mod model;
+mod rules;
 mod run;
 mod sim;
 mod sink;
@@ -14,14 +17,20 @@ mod summary;
 mod venue;
 
 pub(crate) use baseline::Baseline;
+pub(crate) use capacity::{Capacity, least};
+pub(crate) use rules::{Comparison, compare};
 pub(crate) use summary::{Summary, table};
 
 use crate::failure::Failure;
-use crate::log::Program;
-use job::{Around, Job, Rows, Synchronous};
+use job::{Around, Fit, Job, Rows, Synchronous};
+use serde_json::{Value, json};
 use std::path::PathBuf;
-use weir::policy::Reuse;
+use weir::policy::{Preference, Reuse};
 use weir::units::Bytes;
+use weir_viz::import::Program;
+
+/// What blocks are rounded up to, and where they begin.
+const ALIGNMENT: Bytes = Bytes(512);
 
 /// Which rows' work a simulated device has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,11 +41,33 @@ pub(crate) enum Lag {
     Never,
 }
 
+/// When a simulated device's maps and unmaps take effect.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Maps {
+    /// At once, as with CUDA's and CANN's virtual memory calls.
+    #[default]
+    AtOnce,
+    /// When the stream that they name has come so far.
+    InStreamOrder,
+}
+
+/// How a simulated device behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Simulated {
+    pub(crate) lag: Lag,
+    pub(crate) maps: Maps,
+}
+
+impl Simulated {
+    /// A device that is never behind.
+    pub(crate) const DEFAULT: Self = Self { lag: Lag::Rows(0), maps: Maps::AtOnce };
+}
+
 /// The device that a log is replayed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum On {
     /// Virtual time, every access checked for order, no bytes.
-    Sim(Lag),
+    Sim(Simulated),
     /// Memory and threads of this machine, kernels over real bytes.
     Host,
 }
@@ -46,6 +77,7 @@ pub(crate) enum On {
 pub(crate) struct Options {
     pub(crate) policy: &'static str,
     pub(crate) reuse: Reuse,
+    pub(crate) preference: Preference,
     /// The pool's limit; none: so much that the log does not meet it.
     pub(crate) limit: Option<Bytes>,
     pub(crate) on: On,
@@ -53,16 +85,46 @@ pub(crate) struct Options {
     pub(crate) log: Option<PathBuf>,
 }
 
+impl Options {
+    /// A pool as it is by default.
+    pub(crate) const fn new(on: On) -> Self {
+        Self { policy: "all", reuse: Reuse::all(), preference: Preference::GrowFirst, limit: None, on, log: None }
+    }
+}
+
 impl On {
+    /// What a script should know of it.
+    fn json(self) -> Value {
+        match self {
+            Self::Host => json!({ "driver": "host" }),
+            Self::Sim(Simulated { lag, maps }) => json!({
+                "driver": "sim",
+                "lag": match lag {
+                    Lag::Rows(rows) => json!(rows),
+                    Lag::Never => json!("none"),
+                },
+                "maps": match maps {
+                    Maps::AtOnce => "at-once",
+                    Maps::InStreamOrder => "ordered",
+                },
+            }),
+        }
+    }
+
     /// The device that shows most: real bytes, where there is a driver for them.
     pub(crate) const fn best() -> Self {
-        if cfg!(target_os = "linux") { Self::Host } else { Self::Sim(Lag::Rows(0)) }
+        if cfg!(target_os = "linux") { Self::Host } else { Self::Sim(Simulated::DEFAULT) }
     }
 }
 
 /// Replays a log and adds nothing.
 pub(crate) fn replay(program: &Program, options: &Options) -> Result<Summary, Failure> {
     perform(program, options, Rows)
+}
+
+/// Replays a log up to the first allocation that is refused; whether there was none.
+fn fits(program: &Program, options: &Options) -> Result<bool, Failure> {
+    perform(program, options, Fit)
 }
 
 /// Replays a log of one stream with a copy and a communication stream around it.
@@ -78,7 +140,7 @@ pub(crate) fn synchronous(program: &Program, options: &Options) -> Result<Baseli
 /// Does a job on the device that the options name.
 fn perform<J: Job>(program: &Program, options: &Options, job: J) -> Result<J::Output, Failure> {
     match options.on {
-        On::Sim(lag) => sim::perform(program, options, lag, job),
+        On::Sim(device) => sim::perform(program, options, device, job),
         #[cfg(target_os = "linux")]
         On::Host => host::perform(program, options, job),
         #[cfg(not(target_os = "linux"))]
@@ -102,11 +164,11 @@ mod tests {
                 writeln!(text, "1,{step},free,{:#x},0,0", old + 1).expect("is written");
             }
         }
-        Program::read(text.as_bytes()).expect("is a log")
+        weir_viz::import::read(text.as_bytes(), None).expect("is a log")
     }
 
     fn options() -> Options {
-        Options { policy: "all", reuse: Reuse::all(), limit: None, on: On::Sim(Lag::Rows(300)), log: None }
+        Options::new(On::Sim(Simulated { lag: Lag::Rows(300), ..Simulated::DEFAULT }))
     }
 
     /// The simulation refuses every access that is not ordered with another: the rounds hold their promises.

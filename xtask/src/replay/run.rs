@@ -5,7 +5,7 @@ use super::sink::LogSink;
 use super::summary::{Calls, Measured, Summary};
 use super::venue::{Edge, Venue};
 use crate::failure::Failure;
-use crate::log::{Block, Op, Program, Touch};
+use crate::size;
 use std::fmt::Debug;
 use std::time::Instant;
 use weir::driver::{Driver, NativeStream};
@@ -15,6 +15,7 @@ use weir::policy::{Destroy, PoolConfig, StreamKind};
 use weir::trace::MAX_NAME;
 use weir::units::{Bytes, DevicePtr};
 use weir::{Arenas, Local, StreamConfig};
+use weir_viz::import::{Block, Op, Program, Touch};
 
 /// The one device of a replay.
 pub(crate) const DEVICE: DeviceId = DeviceId(0);
@@ -66,8 +67,7 @@ pub(crate) struct Run<'a, V: Venue> {
 struct Start {
     time: Instant,
     done: u64,
-    calls: u64,
-    waits: u64,
+    calls: Calls,
 }
 
 impl<'a, V: Venue> Run<'a, V> {
@@ -80,8 +80,12 @@ impl<'a, V: Venue> Run<'a, V> {
         sink: LogSink,
     ) -> Result<Self, Failure> {
         let runtime = Local::new(arenas, venue.driver(), sink);
-        let config =
-            PoolConfig { limit: options.limit.unwrap_or(Bytes::ZERO), reuse: options.reuse, ..PoolConfig::new(DEVICE) };
+        let config = PoolConfig {
+            limit: options.limit.unwrap_or(Bytes::ZERO),
+            reuse: options.reuse,
+            preference: options.preference,
+            ..PoolConfig::new(DEVICE)
+        };
         let pool = runtime.create_pool(config).map_err(failed("creating the pool"))?;
         let mut run = Self {
             venue,
@@ -98,7 +102,7 @@ impl<'a, V: Venue> Run<'a, V> {
             refused: 0,
             skipped: 0,
             limit: options.limit,
-            from: Start { time: Instant::now(), done: 0, calls: 0, waits: 0 },
+            from: Start { time: Instant::now(), done: 0, calls: Calls::default() },
         };
         for _ in &program.streams {
             let lane = run.add_stream()?;
@@ -119,6 +123,11 @@ impl<'a, V: Venue> Run<'a, V> {
     /// The log's streams.
     pub(crate) fn lanes(&self) -> &[Lane] {
         &self.lanes
+    }
+
+    /// How many allocations the pool has refused.
+    pub(crate) const fn refused(&self) -> u64 {
+        self.refused
     }
 
     /// Counts something that was added to the log.
@@ -244,12 +253,7 @@ impl<'a, V: Venue> Run<'a, V> {
     }
 
     fn start(&self) -> Start {
-        Start {
-            time: Instant::now(),
-            done: self.done,
-            calls: self.calls().total(),
-            waits: self.runtime.counters().wait,
-        }
+        Start { time: Instant::now(), done: self.done, calls: self.calls() }
     }
 
     fn calls(&self) -> Calls {
@@ -300,6 +304,7 @@ impl<'a, V: Venue> Run<'a, V> {
             device: self.limit.is_none().then_some(properties.total.0),
             skipped_frees: self.skipped + self.program.aside.frees,
             aside: self.program.aside,
+            from_log: self.program.notes.iter().cloned().chain(self.beyond()).collect(),
             untouched: untouched.count() as u64,
             peak_used: stats.used_high.0,
             peak_requested: stats.requested_high.0,
@@ -309,11 +314,20 @@ impl<'a, V: Venue> Run<'a, V> {
             measured: Measured {
                 events: self.done - self.from.done,
                 seconds: 0.0,
-                calls: self.calls().total() - self.from.calls,
-                waits: self.runtime.counters().wait - self.from.waits,
+                calls: self.calls().total() - self.from.calls.total(),
+                maps: self.calls().maps() - self.from.calls.maps(),
+                waits: self.calls().wait - self.from.calls.wait,
             },
             ..Summary::default()
         })
+    }
+
+    /// What to say where the log cannot fit.
+    fn beyond(&self) -> Option<String> {
+        let (limit, peak) = (self.limit?, self.program.peak_within(u64::MAX));
+        let (given, needed) = (size::shown(limit.0), size::shown(peak));
+        (peak > limit.0)
+            .then(|| format!("the log has {needed} live at once, the limit is {given}: no pool can hold it"))
     }
 
     fn free_all(&mut self) -> Result<u64, Failure> {

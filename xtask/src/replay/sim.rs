@@ -5,9 +5,8 @@ use super::job::Job;
 use super::run::{DEVICE, failed};
 use super::sizing::{Sizing, granules};
 use super::venue::{Edge, Span, Venue};
-use super::{Lag, Options};
+use super::{ALIGNMENT, Lag, Maps, Options, Simulated};
 use crate::failure::Failure;
-use crate::log::Program;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use weir::driver::{Capabilities, NativeStream};
@@ -17,8 +16,8 @@ use weir::sim::{
 };
 use weir::units::{Bytes, DevicePtr, GIB};
 use weir_ffi::arenas::HeapArenas;
+use weir_viz::import::Program;
 
-const ALIGNMENT: Bytes = Bytes(512);
 const SEED: u64 = 1;
 
 /// The simulation's storage, of sizes known only now.
@@ -42,7 +41,9 @@ impl Boxes {
         Self {
             devices: vec![SimDevice::EMPTY; 1],
             ranges: vec![SimRange::EMPTY; 4],
-            pages: vec![SimPage::EMPTY; granules * 2 + 16],
+            // Addresses that were unmapped in stream order keep an entry until the host learns of it; a pool has up to
+            // 1 + log2(granules) / 2 times as many addresses as granules.
+            pages: vec![SimPage::EMPTY; granules * 12 + 16],
             granules: vec![SimGranule::EMPTY; granules],
             streams: vec![SimStream::EMPTY; sizing.streams],
             markers: vec![SimMarker::EMPTY; markers],
@@ -148,7 +149,12 @@ const SPARSE_UP_TO: Bytes = Bytes::gib(4 << 10);
 const MOST: Bytes = Bytes::gib(8 << 10);
 
 /// Makes a simulated device and does a job on it.
-pub(super) fn perform<J: Job>(program: &Program, options: &Options, lag: Lag, job: J) -> Result<J::Output, Failure> {
+pub(super) fn perform<J: Job>(
+    program: &Program,
+    options: &Options,
+    how: Simulated,
+    job: J,
+) -> Result<J::Output, Failure> {
     let sizing = Sizing::of(program, options.limit.unwrap_or(MOST).min(MOST), ALIGNMENT);
     let memory = sizing.memory.min(MOST);
     // A limit that the log cannot meet is as good as none.
@@ -160,14 +166,17 @@ pub(super) fn perform<J: Job>(program: &Program, options: &Options, lag: Lag, jo
     let total = total.round_up(device.properties.granularity).unwrap_or(total);
     device.properties.total = total;
     if total > SPARSE_UP_TO {
-        device.properties.capabilities = Capabilities::empty();
+        device.properties.capabilities.remove(Capabilities::SPARSE_ADDRESSES);
+    }
+    if how.maps == Maps::InStreamOrder {
+        device.properties.capabilities.insert(Capabilities::MAP_IN_STREAM_ORDER);
     }
     let count = granules(total.min(memory), device.properties.granularity) + 1;
     let capacities = sizing.capacities(count);
     Available::now().admit_arenas(&capacities).map_err(Failure::Failed)?;
     let mut boxes = Boxes::new(&sizing, count);
     let sim = Sim::new(boxes.lend(), &[device], SEED).map_err(failed("making the simulated device"))?;
-    let venue = SimVenue { sim, lag, begun: RefCell::default(), checked: Cell::new(0) };
+    let venue = SimVenue { sim, lag: how.lag, begun: RefCell::default(), checked: Cell::new(0) };
     let mut arenas = HeapArenas::new(capacities);
     job.run(&venue, arenas.lend(), program, &options)
 }

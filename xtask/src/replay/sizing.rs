@@ -1,14 +1,16 @@
 //! How much of everything a replay of a log needs, so that nothing runs out but the pool's own limit.
 
-use crate::log::{Op, Program};
 use weir::Capacities;
 use weir::units::{Bytes, GIB};
+use weir_viz::import::{Op, Program};
 
 /// Room for what is around the log: other streams, their events and blocks.
 const AROUND: usize = 64;
 /// Streams of it. Few: the memory for clocks grows with streams times events.
 const STREAMS_AROUND: usize = 3;
 const MARKERS: usize = 1_024;
+/// So many blocks are no matter for a machine.
+const BLOCKS: usize = 1 << 18;
 const TIB: u64 = GIB << 10;
 
 /// Numbers of things that a log needs at most.
@@ -52,7 +54,7 @@ impl Sizing {
     /// The runtime's arenas for a device of so many granules.
     pub(crate) fn capacities(&self, granules: usize) -> Capacities {
         // A free block or a hole lies beside each live one at most, unless unfinished work keeps neighbours apart.
-        let apart = self.live.saturating_mul(16).min(self.mallocs.saturating_mul(2));
+        let apart = self.live.saturating_mul(16).max(BLOCKS).min(self.mallocs.saturating_mul(2));
         Capacities {
             streams: self.streams,
             events: self.events,

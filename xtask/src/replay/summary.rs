@@ -1,10 +1,10 @@
 //! What a replay measured, as a table and as JSON.
 
-use crate::log::Aside;
 use crate::size;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use weir::trace::Source;
+use weir_viz::import::{Aside, Spot};
 
 /// Numbers of driver calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +26,11 @@ impl Calls {
         let memory = self.create + self.destroy + self.map + self.unmap;
         memory + self.mark + self.query + self.wait + self.synchronise
     }
+
+    /// Those that map and unmap.
+    pub(crate) const fn maps(&self) -> u64 {
+        self.map + self.unmap
+    }
 }
 
 /// Everything that is counted from the last mark on.
@@ -34,11 +39,13 @@ pub(crate) struct Measured {
     pub(crate) events: u64,
     pub(crate) seconds: f64,
     pub(crate) calls: u64,
+    /// Maps and unmaps.
+    pub(crate) maps: u64,
     pub(crate) waits: u64,
 }
 
 impl Measured {
-    fn per_thousand(&self, count: u64) -> f64 {
+    pub(crate) fn per_thousand(&self, count: u64) -> f64 {
         if self.events == 0 { 0.0 } else { count as f64 * 1_000.0 / self.events as f64 }
     }
 }
@@ -77,6 +84,8 @@ pub(crate) struct Summary {
     pub(crate) calls: Calls,
     pub(crate) lost_records: u64,
     pub(crate) measured: Measured,
+    /// What is to be said of the log itself.
+    pub(crate) from_log: Vec<String>,
 }
 
 impl Summary {
@@ -115,6 +124,7 @@ impl Summary {
             "measured_events": measured.events,
             "seconds": measured.seconds,
             "driver_calls_per_1000": measured.per_thousand(measured.calls),
+            "map_unmap_per_1000": measured.per_thousand(measured.maps),
             "waits_inserted_per_1000": measured.per_thousand(measured.waits),
         })
     }
@@ -147,6 +157,7 @@ impl Summary {
             row("  mark / query / wait", format!("{} / {} / {}", calls.mark, calls.query, calls.wait)),
             row("  synchronise", calls.synchronise),
             row("driver calls per 1000", format!("{:.1}", measured.per_thousand(measured.calls))),
+            row("  map and unmap", format!("{:.1}", measured.per_thousand(measured.maps))),
             row("bytes checked", bytes(self.bytes_checked)),
             row("time", format!("{:.2} s", measured.seconds)),
         ]);
@@ -155,7 +166,8 @@ impl Summary {
 
     /// What a reader should know beside the numbers.
     pub(crate) fn notes(&self) -> Vec<String> {
-        let mut notes = self.left_out();
+        let mut notes = self.from_log.clone();
+        notes.extend(self.left_out());
         if self.freed_at_end > 0 {
             notes.push(format!("{} blocks were live at the end of the log and freed then", self.freed_at_end));
         }
@@ -173,7 +185,7 @@ impl Summary {
 
     /// Rows that did not do what they say.
     fn left_out(&self) -> Vec<String> {
-        let Aside { failures, zero_sized, missized, missized_line, .. } = self.aside;
+        let Aside { failures, zero_sized, missized, missized_at, .. } = self.aside;
         let mut notes = Vec::new();
         let mut note = |count: u64, text: &str| {
             if count > 0 {
@@ -189,7 +201,8 @@ impl Summary {
         note(failures, "allocations had failed in the logged program and were left out");
         note(self.skipped_frees, "frees were skipped, of what was not allocated: refused, zero bytes or null");
         let text = format!(
-            "frees name another size than their allocation, whose size holds; the first in line {missized_line}"
+            "frees name another size than their allocation, whose size holds; the first in {}",
+            missized_at.unwrap_or(Spot::File)
         );
         note(missized, &text);
         notes

@@ -5,14 +5,14 @@
 
 /// A place in the order: a stream and how far it had come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub struct Place {
     stream: usize,
     step: u64,
 }
 
 /// Clocks of every stream. Streams and events are dense numbers and appear when they are first named.
 #[derive(Debug, Default)]
-pub(crate) struct Order {
+pub struct Order {
     /// How far each stream has come.
     heads: Vec<u64>,
     /// How far the host knows each stream to be complete.
@@ -25,35 +25,40 @@ pub(crate) struct Order {
 
 impl Order {
     /// The stream does something; the place it then stands at.
-    pub(crate) fn step(&mut self, stream: usize) -> Place {
+    pub fn step(&mut self, stream: usize) -> Place {
         let head = slot(&mut self.heads, stream);
         *head += 1;
         Place { stream, step: *head }
     }
 
-    pub(crate) fn record(&mut self, event: usize, stream: usize) {
+    /// The event stands for all that comes before what the stream does next.
+    pub fn record(&mut self, event: usize, stream: usize) {
         self.step(stream);
         *slot(&mut self.events, event) = self.clock(stream);
     }
 
-    pub(crate) fn wait(&mut self, stream: usize, event: usize) {
+    /// What the stream does next comes after what the event stands for.
+    pub fn wait(&mut self, stream: usize, event: usize) {
         self.step(stream);
         let known = slot(&mut self.events, event).clone();
         join(slot(&mut self.clocks, stream), &known);
     }
 
-    pub(crate) fn sync_stream(&mut self, stream: usize) {
+    /// Everything comes after what the stream has done.
+    pub fn sync_stream(&mut self, stream: usize) {
         let known = self.clock(stream);
         join(&mut self.done, &known);
     }
 
-    pub(crate) fn sync_device(&mut self) {
+    /// Everything comes after what any stream has done.
+    pub fn sync_device(&mut self) {
         let heads = self.heads.clone();
         join(&mut self.done, &heads);
     }
 
     /// Whether what `stream` does next comes after `place`.
-    pub(crate) fn reached(&self, stream: usize, place: Place) -> bool {
+    #[must_use]
+    pub fn reached(&self, stream: usize, place: Place) -> bool {
         let at_least = |clock: Option<&Vec<u64>>| {
             clock.and_then(|clock| clock.get(place.stream)).is_some_and(|step| *step >= place.step)
         };

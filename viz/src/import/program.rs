@@ -1,33 +1,48 @@
 //! The program that a log describes: its rows with dense numbers in place of addresses and handles.
 
 use super::order::{Order, Place};
-use super::rmm::{Action, LogError, Row, Rows, StreamKey};
+use super::row::{Action, ImportError, Row, Spot, StreamKey};
 use std::collections::HashMap;
-use std::io::Read;
 
 /// One row. Blocks, streams and events are numbered in the order of their first appearance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Op {
+pub enum Op {
+    /// A block is allocated, on its stream.
     Allocate {
+        /// Its number.
         block: usize,
     },
+    /// A block is freed on a stream.
     Free {
+        /// Its number.
         block: usize,
+        /// The stream's number.
         stream: usize,
     },
+    /// An event is recorded on a stream.
     Record {
+        /// The event's number.
         event: usize,
+        /// The stream's number.
         stream: usize,
     },
+    /// A stream waits for an event.
     Wait {
+        /// The stream's number.
         stream: usize,
+        /// The event's number.
         event: usize,
     },
+    /// The host waits for a stream.
     SyncStream {
+        /// The stream's number.
         stream: usize,
     },
+    /// The host waits for all streams.
     SyncDevice,
+    /// A mark, counted from 1.
     Mark {
+        /// Which one.
         number: usize,
     },
     /// Nothing to do: an allocation that failed in the logged program, or one of zero bytes.
@@ -36,7 +51,7 @@ pub(crate) enum Op {
 
 /// Whether kernels may touch a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Touch {
+pub enum Touch {
     /// The free comes after the allocation in the log's own order: bytes can be written and checked.
     Ordered,
     /// The log frees the block on a stream that it orders nowhere behind the allocation (RMM's own logs hold no events):
@@ -46,60 +61,66 @@ pub(crate) enum Touch {
 
 /// One allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Block {
-    pub(crate) size: u64,
-    pub(crate) stream: usize,
-    pub(crate) touch: Touch,
+pub struct Block {
+    /// Bytes asked for.
+    pub size: u64,
+    /// The stream that allocates it.
+    pub stream: usize,
+    /// Whether kernels may touch it.
+    pub touch: Touch,
 }
 
 /// A log, ready to be replayed.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Program {
-    pub(crate) ops: Vec<Op>,
-    pub(crate) blocks: Vec<Block>,
+pub struct Program {
+    /// Its rows.
+    pub ops: Vec<Op>,
+    /// Its allocations.
+    pub blocks: Vec<Block>,
     /// What the log calls each stream.
-    pub(crate) streams: Vec<u64>,
-    pub(crate) events: usize,
+    pub streams: Vec<u64>,
+    /// How many events there are.
+    pub events: usize,
     /// The first row after the last mark; 0 without one.
-    pub(crate) measured_from: usize,
+    pub measured_from: usize,
     /// The names that `mark` rows gave, one for each mark.
-    pub(crate) marks: Vec<Option<String>>,
+    pub marks: Vec<Option<String>>,
     /// What rows said that is not replayed.
-    pub(crate) aside: Aside,
+    pub aside: Aside,
+    /// What else a reader should know of the log.
+    pub notes: Vec<String>,
 }
 
 /// Rows, or parts of them, that a replay leaves aside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Aside {
+pub struct Aside {
     /// `allocate failure` rows.
-    pub(crate) failures: u64,
+    pub failures: u64,
     /// Allocations of zero bytes.
-    pub(crate) zero_sized: u64,
+    pub zero_sized: u64,
     /// Frees of those, and of null.
-    pub(crate) frees: u64,
+    pub frees: u64,
     /// Frees that name another size than their allocation.
-    pub(crate) missized: u64,
-    /// The line of the first such free.
-    pub(crate) missized_line: u64,
+    pub missized: u64,
+    /// The first such free.
+    pub missized_at: Option<Spot>,
 }
 
 impl Aside {
     /// Counts a free that names another size than its allocation. Which of the two is right the log does not say.
     fn compare(&mut self, row: &Row, allocated: u64) {
         if row.size.is_some_and(|size| size != allocated) {
-            if self.missized == 0 {
-                self.missized_line = row.line;
-            }
+            self.missized_at.get_or_insert(row.at);
             self.missized += 1;
         }
     }
 }
 
 impl Program {
-    /// Reads a log.
-    pub(crate) fn read(input: impl Read) -> Result<Self, LogError> {
+    /// The program that rows describe.
+    pub(super) fn of(rows: impl IntoIterator<Item = Result<Row, ImportError>>) -> Result<Self, ImportError> {
         let mut builder = Builder::default();
-        for row in Rows::new(input)? {
+        for row in rows {
             let op = builder.op(&row?)?;
             builder.program.ops.push(op);
         }
@@ -109,18 +130,21 @@ impl Program {
     }
 
     /// The sizes of all allocations together.
-    pub(crate) fn total(&self) -> u64 {
+    #[must_use]
+    pub fn total(&self) -> u64 {
         self.total_within(u64::MAX)
     }
 
     /// The sizes of all allocations together that a pool of this limit does not refuse at once.
-    pub(crate) fn total_within(&self, limit: u64) -> u64 {
+    #[must_use]
+    pub fn total_within(&self, limit: u64) -> u64 {
         let sizes = self.blocks.iter().map(|block| block.size);
         sizes.filter(|size| *size <= limit).fold(0, u64::saturating_add)
     }
 
     /// The most bytes, as asked for, that a pool of this limit may hold of the log at once.
-    pub(crate) fn peak_within(&self, limit: u64) -> u64 {
+    #[must_use]
+    pub fn peak_within(&self, limit: u64) -> u64 {
         let size = |block: usize| {
             let size = self.blocks.get(block).map_or(0, |block| block.size);
             if size <= limit { u128::from(size) } else { 0 }
@@ -140,7 +164,7 @@ impl Program {
 
 struct Live {
     block: usize,
-    line: u64,
+    at: Spot,
     place: Place,
 }
 
@@ -157,7 +181,7 @@ struct Builder {
 }
 
 impl Builder {
-    fn op(&mut self, row: &Row) -> Result<Op, LogError> {
+    fn op(&mut self, row: &Row) -> Result<Op, ImportError> {
         match row.action {
             Action::Allocate => return self.allocate(row),
             Action::Free => return self.free(row),
@@ -187,7 +211,7 @@ impl Builder {
         Ok(Op::Wait { stream, event })
     }
 
-    fn allocate(&mut self, row: &Row) -> Result<Op, LogError> {
+    fn allocate(&mut self, row: &Row) -> Result<Op, ImportError> {
         let size = row.size.unwrap_or(0);
         if size == 0 {
             self.program.aside.zero_sized += 1;
@@ -195,18 +219,18 @@ impl Builder {
             return Ok(Op::Nothing);
         }
         if let Some(live) = self.live.get(&row.pointer) {
-            let expected = format!("an address that is free (it is live since line {})", live.line);
+            let expected = format!("an address that is free (it is live since {})", live.at);
             return Err(pointer(row, expected));
         }
         let stream = self.row_stream(row);
-        let live = Live { block: self.program.blocks.len(), line: row.line, place: self.order.step(stream) };
+        let live = Live { block: self.program.blocks.len(), at: row.at, place: self.order.step(stream) };
         let block = live.block;
         self.live.insert(row.pointer, live);
         self.program.blocks.push(Block { size, stream, touch: Touch::Ordered });
         Ok(Op::Allocate { block })
     }
 
-    fn free(&mut self, row: &Row) -> Result<Op, LogError> {
+    fn free(&mut self, row: &Row) -> Result<Op, ImportError> {
         // Of two allocations at an address, one of them empty, a free of zero bytes means that one.
         let means_empty = row.size == Some(0) && self.empty.get(&row.pointer).is_some_and(|count| *count > 0);
         let live = if means_empty { None } else { self.live.remove(&row.pointer) };
@@ -225,7 +249,7 @@ impl Builder {
     }
 
     /// A free of what holds no bytes.
-    fn free_nothing(&mut self, row: &Row) -> Result<Op, LogError> {
+    fn free_nothing(&mut self, row: &Row) -> Result<Op, ImportError> {
         match self.empty.get_mut(&row.pointer) {
             Some(count) if *count > 0 => {
                 *count -= 1;
@@ -261,16 +285,17 @@ impl Builder {
     }
 }
 
-fn pointer(row: &Row, expected: String) -> LogError {
-    LogError { line: row.line, column: Some("Pointer"), found: format!("{:#x}", row.pointer), expected }
+fn pointer(row: &Row, expected: String) -> ImportError {
+    ImportError { at: row.at, column: Some("Pointer"), found: format!("{:#x}", row.pointer), expected }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::rmm::Rows;
     use super::*;
 
-    fn read(rows: &str) -> Result<Program, LogError> {
-        Program::read(format!("Thread,Time,Action,Pointer,Size,Stream\n{rows}").as_bytes())
+    fn read(rows: &str) -> Result<Program, ImportError> {
+        Program::of(Rows::new(format!("Thread,Time,Action,Pointer,Size,Stream\n{rows}").as_bytes())?)
     }
 
     #[test]
@@ -290,7 +315,7 @@ mod tests {
     fn freeing_what_is_not_live_names_the_line() {
         for rows in ["1,1,free,0x10,0,0\n", "1,1,allocate,0x10,8,0\n1,1,free,0x10,8,0\n1,1,free,0x10,8,0\n"] {
             let error = read(rows).expect_err("is no program");
-            assert_eq!(error.line, 1 + rows.lines().count() as u64);
+            assert_eq!(error.at, Spot::Line(1 + rows.lines().count() as u64));
             assert!(error.to_string().contains("found 0x10; expected an address that an earlier row allocated"));
         }
     }
@@ -321,7 +346,7 @@ mod tests {
         assert_eq!(program.ops[2..5], [Op::Allocate { block: 0 }, Op::Nothing, Op::Free { block: 0, stream: 0 }]);
         assert_eq!(program.aside, Aside { zero_sized: 2, frees: 2, ..Aside::default() });
         let error = read(&format!("{rows}1,1,free,0x10,0,0\n")).expect_err("frees three");
-        assert_eq!(error.line, 8);
+        assert_eq!(error.at, Spot::Line(8));
     }
 
     #[test]
@@ -329,7 +354,7 @@ mod tests {
         let rows = "1,1,allocate,0x10,8,0\n1,1,free,0x10,8,0\n1,1,allocate,0x10,8,0\n1,1,free,0x10,,0\n\
                     1,1,allocate,0x10,8,0\n1,1,free,0x10,9,0\n1,1,allocate,0x10,8,0\n1,1,free,0x10,0,0\n";
         let aside = read(rows).expect("is readable").aside;
-        assert_eq!(aside, Aside { missized: 2, missized_line: 7, ..Aside::default() });
+        assert_eq!(aside, Aside { missized: 2, missized_at: Some(Spot::Line(7)), ..Aside::default() });
     }
 
     #[test]
@@ -367,7 +392,7 @@ mod tests {
     #[test]
     fn the_real_log_has_the_numbers_of_its_description() {
         let text = include_bytes!("../../../examples/traces/resnet50_train.csv");
-        let program = Program::read(text.as_slice()).expect("is readable");
+        let program = Program::of(Rows::new(text.as_slice()).expect("has a header")).expect("is readable");
         assert_eq!((program.ops.len(), program.blocks.len()), (26_348, 13_335));
         assert_eq!(program.peak_within(u64::MAX), 714_256_192);
         assert_eq!(program.aside, Aside::default());

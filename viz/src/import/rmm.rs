@@ -1,7 +1,7 @@
 //! Reads CSV files with the header of RAPIDS RMM's log, row by row.
 
+use super::row::{Action, ImportError, Row, Spot, StreamKey, quoted};
 use csv::{ErrorKind, ReaderBuilder, StringRecord, Terminator, Trim};
-use std::fmt;
 use std::io::{Chain, Read};
 
 /// The columns, in the order of RMM's own files.
@@ -12,18 +12,6 @@ const POINTER: usize = 3;
 const SIZE: usize = 4;
 const STREAM: usize = 5;
 
-/// What a row says happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
-    Allocate,
-    Free,
-    AllocateFailure,
-    Record,
-    Wait,
-    Sync,
-    Mark,
-}
-
 const ACTIONS: [(&str, Action); 7] = [
     ("allocate", Action::Allocate),
     ("free", Action::Free),
@@ -33,46 +21,6 @@ const ACTIONS: [(&str, Action); 7] = [
     ("sync", Action::Sync),
     ("mark", Action::Mark),
 ];
-
-/// A stream as the log names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum StreamKey {
-    One(u64),
-    /// -1, in `sync` rows: every stream of the device.
-    Device,
-}
-
-/// One row of the log. `pointer` is the event's id in `record` and `wait` rows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Row {
-    pub(crate) line: u64,
-    pub(crate) action: Action,
-    pub(crate) pointer: u64,
-    /// None where the column is blank, as it may be where nothing is allocated.
-    pub(crate) size: Option<u64>,
-    pub(crate) stream: StreamKey,
-    /// What a `mark` row has in place of a pointer, if that is text.
-    pub(crate) name: Option<String>,
-}
-
-/// Why a log cannot be read: where, what stands there, what was expected.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct LogError {
-    pub(crate) line: u64,
-    pub(crate) column: Option<&'static str>,
-    pub(crate) found: String,
-    pub(crate) expected: String,
-}
-
-impl fmt::Display for LogError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}", self.line)?;
-        if let Some(column) = self.column {
-            write!(f, ", column {column}")?;
-        }
-        write!(f, ": found {}; expected {}", self.found, self.expected)
-    }
-}
 
 /// What is read: the file, and a line end, so that its last line has one.
 type Lines<R> = Chain<R, &'static [u8]>;
@@ -86,7 +34,7 @@ pub(crate) struct Rows<R> {
 
 impl<R: Read> Rows<R> {
     /// Reads the header.
-    pub(crate) fn new(input: R) -> Result<Self, LogError> {
+    pub(crate) fn new(input: R) -> Result<Self, ImportError> {
         let mut builder = ReaderBuilder::new();
         // Lines end with the line feed alone, or those of files with carriage returns would be counted wrongly.
         builder.flexible(true).trim(Trim::All).terminator(Terminator::Any(b'\n'));
@@ -95,7 +43,7 @@ impl<R: Read> Rows<R> {
         Ok(Self { reader, record: StringRecord::new(), places })
     }
 
-    fn read(&mut self) -> Result<Option<Row>, LogError> {
+    fn read(&mut self) -> Result<Option<Row>, ImportError> {
         let blank = |record: &StringRecord| record.iter().all(str::is_empty);
         loop {
             if !self.reader.read_record(&mut self.record).map_err(unreadable)? {
@@ -113,20 +61,26 @@ impl<R: Read> Rows<R> {
 }
 
 impl<R: Read> Iterator for Rows<R> {
-    type Item = Result<Row, LogError>;
+    type Item = Result<Row, ImportError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.read().transpose()
     }
 }
 
+/// Whether a line is a header of this kind, if perhaps not a whole one.
+pub(super) fn is_header(line: &str) -> bool {
+    let names = line.trim_start_matches('\u{feff}').split(',').map(str::trim);
+    names.filter(|name| COLUMNS.iter().any(|column| column.eq_ignore_ascii_case(name))).count() > 1
+}
+
 /// Where each column stands in this file.
-fn places(header: &StringRecord) -> Result<[usize; 6], LogError> {
+fn places(header: &StringRecord) -> Result<[usize; 6], ImportError> {
     let mut places = [0; 6];
     for (place, column) in places.iter_mut().zip(COLUMNS) {
         let same = |name: &str| name.trim_start_matches('\u{feff}').eq_ignore_ascii_case(column);
-        *place = header.iter().position(same).ok_or_else(|| LogError {
-            line: 1,
+        *place = header.iter().position(same).ok_or_else(|| ImportError {
+            at: Spot::Line(1),
             column: Some(column),
             found: match header.is_empty() {
                 true => "an empty file".into(),
@@ -145,7 +99,7 @@ struct Fields<'a> {
 }
 
 impl Fields<'_> {
-    fn row(&self) -> Result<Row, LogError> {
+    fn row(&self) -> Result<Row, ImportError> {
         let action = self.action()?;
         if action == Action::Mark {
             return Ok(self.mark());
@@ -154,7 +108,7 @@ impl Fields<'_> {
         self.check_time()?;
         let sized = matches!(action, Action::Allocate | Action::AllocateFailure);
         Ok(Row {
-            line: self.line,
+            at: Spot::Line(self.line),
             action,
             pointer: match (action, self.text(POINTER)?) {
                 (Action::Sync, "") => 0,
@@ -174,7 +128,7 @@ impl Fields<'_> {
         let text = self.text(POINTER).unwrap_or_default();
         let name = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         Row {
-            line: self.line,
+            at: Spot::Line(self.line),
             action: Action::Mark,
             pointer: 0,
             size: None,
@@ -183,31 +137,31 @@ impl Fields<'_> {
         }
     }
 
-    fn text(&self, column: usize) -> Result<&str, LogError> {
+    fn text(&self, column: usize) -> Result<&str, ImportError> {
         let place = self.places.get(column).copied().unwrap_or(column);
-        self.record.get(place).ok_or_else(|| LogError {
-            line: self.line,
+        self.record.get(place).ok_or_else(|| ImportError {
+            at: Spot::Line(self.line),
             column: COLUMNS.get(column).copied(),
             found: format!("a row of {} fields", self.record.len()),
             expected: format!("one field for each of {}", COLUMNS.join(",")),
         })
     }
 
-    fn refuse(&self, column: usize, text: &str, expected: &str) -> LogError {
-        LogError {
-            line: self.line,
+    fn refuse(&self, column: usize, text: &str, expected: &str) -> ImportError {
+        ImportError {
+            at: Spot::Line(self.line),
             column: COLUMNS.get(column).copied(),
             found: quoted(text),
             expected: expected.to_owned(),
         }
     }
 
-    fn number(&self, column: usize, parse: fn(&str) -> Option<u64>, expected: &str) -> Result<u64, LogError> {
+    fn number(&self, column: usize, parse: fn(&str) -> Option<u64>, expected: &str) -> Result<u64, ImportError> {
         let text = self.text(column)?;
         parse(text).ok_or_else(|| self.refuse(column, text, expected))
     }
 
-    fn action(&self) -> Result<Action, LogError> {
+    fn action(&self) -> Result<Action, ImportError> {
         let text = self.text(ACTION)?;
         let known = ACTIONS.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
         known.map(|(_, action)| *action).ok_or_else(|| {
@@ -216,7 +170,7 @@ impl Fields<'_> {
         })
     }
 
-    fn check_time(&self) -> Result<(), LogError> {
+    fn check_time(&self) -> Result<(), ImportError> {
         let text = self.text(TIME)?;
         if is_time(text) {
             return Ok(());
@@ -224,7 +178,7 @@ impl Fields<'_> {
         Err(self.refuse(TIME, text, "a number, or HH:MM:SS.ffffff"))
     }
 
-    fn stream(&self, action: Action) -> Result<StreamKey, LogError> {
+    fn stream(&self, action: Action) -> Result<StreamKey, ImportError> {
         let text = self.text(STREAM)?;
         match (action, text) {
             (Action::Sync, "-1") => Ok(StreamKey::Device),
@@ -291,30 +245,26 @@ fn is_time_of_day(text: &str) -> bool {
     hour_and_minute && below(Some(seconds), 61) && fraction.is_none_or(digits)
 }
 
-/// Long or odd text, cut and made printable.
-fn quoted(text: &str) -> String {
-    let mut short: String = text.chars().take(60).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    format!("{short:?}")
-}
-
-fn unreadable(error: csv::Error) -> LogError {
+fn unreadable(error: csv::Error) -> ImportError {
     let line = error.position().map_or(1, csv::Position::line);
     let found = match error.kind() {
         ErrorKind::Utf8 { .. } => "bytes that are no UTF-8 text".to_owned(),
         ErrorKind::Io(error) => format!("an input error ({error})"),
         _ => error.to_string(),
     };
-    LogError { line, column: None, found, expected: format!("a CSV file with the header {}", COLUMNS.join(",")) }
+    ImportError {
+        at: Spot::Line(line),
+        column: None,
+        found,
+        expected: format!("a CSV file with the header {}", COLUMNS.join(",")),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<Vec<Row>, LogError> {
+    fn read(text: &str) -> Result<Vec<Row>, ImportError> {
         Rows::new(text.as_bytes())?.collect()
     }
 
@@ -343,9 +293,9 @@ mod tests {
         );
         use StreamKey::{Device, One};
         assert_eq!(streams, [One(0), One(0x7f_11aa), One(0), One(12), Device, One(0)]);
-        assert_eq!((rows[0].pointer, rows[0].size, rows[0].line), (0x7f00, Some(4096), 2));
-        assert_eq!((rows[2].line, rows[3].line), (4, 7), "empty lines count as lines");
-        assert_eq!(rows[5].line, 9, "the last line may lack its end");
+        assert_eq!((rows[0].pointer, rows[0].size, rows[0].at), (0x7f00, Some(4096), Spot::Line(2)));
+        assert_eq!((rows[2].at, rows[3].at), (Spot::Line(4), Spot::Line(7)), "empty lines count as lines");
+        assert_eq!(rows[5].at, Spot::Line(9), "the last line may lack its end");
     }
 
     #[test]
