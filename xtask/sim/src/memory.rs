@@ -165,11 +165,12 @@ impl Memory {
         self.pieces.iter_mut().filter(|piece| !piece.live).for_each(|piece| piece.alone = true);
     }
 
-    /// The free piece at `at` may wait for this as well.
+    /// The free piece at `at` may wait for this as well, and is set aside with what does where the growth fails.
     pub(crate) fn doubt(&mut self, at: u64, point: Point) {
         let place = self.place(at);
         if let Some(piece) = self.pieces.get_mut(place).filter(|piece| piece.from == at && !piece.live) {
             piece.maybe.push(point);
+            piece.crowded = true;
         }
     }
 
