@@ -208,7 +208,7 @@ fn right_programs_are_clean_where_memory_is_mapped_in_stream_order() {
         maps += count(records, |r| matches!(r, Record::MappedInOrder { .. }));
         unmaps += count(records, |r| matches!(r, Record::UnmappedInOrder { .. }));
     });
-    assert!(maps > 200 && unmaps > 200, "{maps} maps, {unmaps} unmaps");
+    assert!(maps > 100 && unmaps > 100, "the logs have maps and unmaps in order: {maps}, {unmaps}");
 }
 
 /// The records of a log without one of them, as if it had never been written.
