@@ -362,6 +362,10 @@ impl Malloc {
         }
         // What was learnt may let granules be moved, where a growth failed before.
         self.grow_due |= complete && self.grow_failed;
+        if complete {
+            // Other pools may have more to give than when they were asked.
+            self.other = 0;
+        }
         if complete && self.rung_is_growth(state) {
             // What can be moved depends on all that is complete: while the answers are yes, they are asked for.
             state.facts.order.stream_mut(question.stream).asked = 0;
