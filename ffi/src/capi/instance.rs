@@ -264,8 +264,9 @@ impl Instance {
         for pool in pools {
             note(self.runtime.destroy_pool(pool, Destroy::WithLiveBlocks).map_err(Failure::from));
         }
-        for device in devices {
-            note(self.runtime.synchronize_device(device).map_err(Failure::from));
+        // Twice: what the driver refused to give back is tried again once.
+        for device in devices.iter().chain(&devices) {
+            note(self.runtime.synchronize_device(*device).map_err(Failure::from));
         }
         self.known().streams.extend(streams.clone());
         for stream in streams.into_keys() {
