@@ -30,7 +30,8 @@ fn chosen(length: usize) -> [&'static str; 3] {
     [POLICIES[policy], LAGS[lag], LIMITS[rest % LIMITS.len()]]
 }
 
-/// What is said of a log that cannot be read, by its line. Whatever could be read can be replayed as well.
+/// What is said of a log that cannot be read, by its place. Whatever could be read can be replayed as well.
 fn is_refusal(text: &str) -> bool {
-    text.starts_with("line ") && text.contains("expected ")
+    let place = ["line ", "the file: ", "byte ", "entry "].iter().any(|place| text.starts_with(place));
+    place && text.contains("expected ")
 }
