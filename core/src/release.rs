@@ -107,8 +107,6 @@ pub(crate) struct Held {
     pub(crate) pending: u64,
     /// Free bytes in granules that are only partly free.
     pub(crate) partial: u64,
-    /// Whole unsettled granules are there at all.
-    pub(crate) whole_pending: bool,
 }
 
 /// Sums up what a trim could not release.
@@ -120,5 +118,5 @@ pub(crate) fn held(facts: &Facts<'_>, pool: usize) -> Held {
     let free = free(Class::Large).wrapping_add(free(Class::Small));
     let whole = whole_granules(facts, pool, |_| true);
     let pending = whole.saturating_sub(available(facts, pool));
-    Held { live: facts.pool(pool).used, pending, partial: free.saturating_sub(whole), whole_pending: pending > 0 }
+    Held { live: facts.pool(pool).used, pending, partial: free.saturating_sub(whole) }
 }

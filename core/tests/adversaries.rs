@@ -181,7 +181,6 @@ fn interleaved_frees_of_two_streams_at_the_limit() {
 
 /// Two streams that nothing orders, and no free at all: all that is live lies side by side.
 #[test]
-#[ignore = "the rest of a granule that is mapped in the order of one stream is not the other's: 96 MiB for 72"]
 fn two_unordered_streams_share_granules() {
     for device in DEVICES {
         let mut p = Play::new(device, 2, 512 * MIB);
@@ -475,14 +474,12 @@ fn random_churn_with_a_long_lived_part() {
 }
 
 #[test]
-#[ignore = "a call asks about one marker a stream, so of many frees it learns that the first is complete"]
 fn random_churn_on_streams_that_are_complete() {
     [(4, 2), (5, 3)].into_iter().for_each(|(seed, streams)| churn(Device::Prompt, seed, streams));
 }
 
 /// The smallest of that kind: two frees with a marker behind each, all complete, then a request of both.
 #[test]
-#[ignore = "a call asks about one marker a stream, so of many frees it learns that the first is complete"]
 fn frees_with_a_marker_behind_each_can_all_be_moved() {
     for device in DEVICES {
         let mut p = Play::new(device, 2, 512 * MIB);

@@ -1,4 +1,4 @@
-//! Growing: granules are taken from settled free blocks of the pool, or created, and mapped where a malloc needs them.
+//! Growing: granules are taken from free blocks of the pool, or created, and mapped where a malloc needs them.
 
 use super::place::Moving;
 use super::{Action, Answer, Outcome, State};

@@ -394,7 +394,7 @@ impl Malloc {
             if let Some(action) = question.and_then(|question| self.put(state, question)) {
                 return Some(Step::Do(action));
             }
-            if release::held(&state.facts, self.ask.pool).whole_pending {
+            if release::held(&state.facts, self.ask.pool).pending > 0 {
                 let device = state.facts.pool(self.ask.pool).device;
                 state.begin_burst(device);
                 // Not for this call: for the next, which can ask about it.
