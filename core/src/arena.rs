@@ -23,6 +23,14 @@ impl Link {
         Self((slot as u32).wrapping_add(1))
     }
 
+    pub(crate) const fn of_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
+    pub(crate) const fn bits(self) -> u32 {
+        self.0
+    }
+
     pub(crate) const fn slot(self) -> Option<usize> {
         match self.0 {
             0 => None,
@@ -48,6 +56,10 @@ impl Empty for u64 {
 
 impl Empty for crate::trace::Page {
     const EMPTY: Self = Self::EMPTY;
+}
+
+impl Empty for u16 {
+    const EMPTY: Self = 0;
 }
 
 impl Empty for Link {

@@ -37,7 +37,7 @@ impl Facts<'_> {
 
     /// The whole granules inside a block.
     pub(crate) fn granules_inside(&self, block: &Block) -> Option<(u64, u64)> {
-        self.pool(block.pool as usize).whole_granules(block.at, block.end())
+        self.pool(block.pool()).whole_granules(block.at, block.end())
     }
 
     pub(crate) fn device(&self, id: DeviceId) -> Option<&Device> {

@@ -1,33 +1,16 @@
-//! Which free blocks and holes there are, by size: exact best fit among those that a judge lets through.
+//! Which free blocks and holes there are, by size: exact best fit among those that somebody may use.
 //!
-//! Lists of blocks by size range, four ranges an octave. A search looks at the ranges from the request's on and takes the
-//! best of the first range that holds a usable block: ranges are ordered by size, so that is exact. It walks the blocks
-//! of a range, usable or not: O(blocks in the ranges walked).
+//! Blocks that wait for the same are kept together: those that wait for nothing, those of one point by its stream, and
+//! so on (see [`Whose`]). So a search for a stream looks once at each kind, up to the position of it that counts as reached,
+//! instead of at blocks that it may not have. Each kind has *bins* by size, and a [tree](crate::tree) in each bin.
 
 use crate::arena::{Empty, Link, Slots};
-use crate::block::{Block, Blocks, Class, State};
+use crate::bins::{Bin, HeadWord, Heads};
+use crate::block::{Block, Blocks, Class, MAX_HOMES, State};
+use crate::order::Mark;
 use crate::plant::{self, Plant};
+use crate::tree::{All, Key, Scope, UpTo, Watch};
 use core::cmp::Reverse;
-
-/// Lists of one pool and kind.
-const BINS: usize = 176;
-
-/// Large and small free blocks, and holes.
-const KINDS: usize = 3;
-
-/// Smaller sizes share the first list.
-const FIRST_OCTAVE: u32 = 6;
-
-/// The lists of one pool.
-#[derive(Clone, Copy, Debug)]
-pub struct Bins {
-    heads: [[Link; BINS]; KINDS],
-    filled: [[u64; BINS.div_ceil(64)]; KINDS],
-}
-
-impl Empty for Bins {
-    const EMPTY: Self = Self { heads: [[Link::NONE; BINS]; KINDS], filled: [[0; BINS.div_ceil(64)]; KINDS] };
-}
 
 /// What an entry of the index is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,132 +20,414 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const fn number(self) -> usize {
-        match self {
-            Self::Free(Class::Large) => 0,
-            Self::Free(Class::Small) => 1,
-            Self::Hole => 2,
-        }
-    }
-
-    /// Where a block belongs by its state.
+    /// What a block is by its state.
     pub(crate) fn of(block: &Block) -> Option<Self> {
-        match block.state {
-            State::Free => Some(Self::Free(block.class)),
+        match block.state() {
+            State::Free => Some(Self::Free(block.class())),
             State::Hole => Some(Self::Hole),
             _ => None,
         }
     }
 }
 
-/// The list of a size: monotone, four an octave.
-fn bin_of(size: u64) -> usize {
-    let octave = size.checked_ilog2().unwrap_or(0);
-    if octave < FIRST_OCTAVE {
-        return 0;
+/// What blocks wait for that are kept together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Whose {
+    /// Nothing.
+    #[default]
+    Anyones,
+    /// One position of this stream.
+    Ones(u16),
+    /// Two positions, of which the first is of this stream.
+    Shared(u16),
+    /// More, or those that found no place of their own. Holes, whatever they wait for.
+    Mixed,
+}
+
+/// Whose position a point is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tenant {
+    /// Of the stream that has the slot.
+    Present,
+    /// Of one that had it before.
+    Former,
+}
+
+/// The bins of one kind of blocks of one pool; their heads are kept apart.
+#[derive(Clone, Copy, Debug)]
+pub struct Bins {
+    pool: u16,
+    whose: Whose,
+    kind: Kind,
+    /// Whether the stream is gone, and its slot another's.
+    former: bool,
+    /// log2 of the unit of sizes: the pool's alignment.
+    unit: u8,
+    /// The next bins of the pool that wait for a stream; or the next spare ones.
+    next: u16,
+    /// Which words of the heads are not 0.
+    words: u64,
+}
+
+impl Empty for Bins {
+    const EMPTY: Self = Self {
+        pool: 0,
+        whose: Whose::Anyones,
+        kind: Kind::Free(Class::Large),
+        former: false,
+        unit: 0,
+        next: 0,
+        words: 0,
+    };
+}
+
+impl Bins {
+    fn watch(&self) -> Watch {
+        match self.whose {
+            Whose::Anyones | Whose::Mixed => Watch::No,
+            Whose::Ones(_) | Whose::Shared(_) => Watch::Yes,
+        }
     }
-    let quarter = (size >> (octave.saturating_sub(2))) & 3;
-    let bin = u64::from(octave.wrapping_sub(FIRST_OCTAVE)) * 4 + quarter;
-    (bin as usize).min(BINS - 1)
+}
+
+/// Bins of a pool that are always there: of both classes, for nothing and for much; and holes.
+const FIXED_BINS: usize = 5;
+
+/// Bins for each pool: those, and some for streams, whichever pool's blocks they hold.
+pub(crate) const POOL_BINS: usize = 16;
+
+/// How many bins so many pools and streams should have: enough for two kinds of blocks of every stream.
+#[must_use]
+pub const fn bins_for(pools: usize, streams: usize) -> usize {
+    let (shared, all) = (pools.saturating_mul(POOL_BINS), pools.saturating_mul(FIXED_BINS).saturating_add(2 * streams));
+    let most = if shared > all { shared } else { all };
+    if most < MAX_HOMES { most } else { MAX_HOMES }
+}
+
+/// Entries for a pool and stream: of both classes, for one point and for two.
+pub(crate) const HOMES: usize = 4;
+
+/// Blocks of several points that a search judges one by one: enough for what programs do, few enough for a bound.
+const LOOKS: usize = 64;
+
+/// How somebody sees blocks that wait for something.
+pub(crate) trait Sight<R> {
+    /// Whose blocks come first.
+    fn stream(&self) -> usize;
+    /// How those are seen that wait for one position of it alone.
+    fn own(&self) -> R;
+    /// How blocks are seen that wait for nothing.
+    fn anyones(&self) -> R;
+    /// How blocks are seen that wait for one position of a stream (that was of a former tenant of its slot, or not): up to
+    /// which position, the best first.
+    fn reaches(&self, stream: usize, former: bool) -> [Option<(R, Mark)>; 3];
+    /// Up to which position of a stream a block of several positions may be seen at all.
+    fn furthest(&self, stream: usize, former: bool) -> Mark;
+    /// How a block is seen, if it may be used.
+    fn judge(&self, block: &Block) -> Option<R>;
+}
+
+/// The slices of a free index.
+pub(crate) struct IndexArenas<'a> {
+    pub(crate) bins: &'a mut [Bins],
+    pub(crate) homes: &'a mut [u16],
+    pub(crate) heads: &'a mut [Link],
+    pub(crate) words: &'a mut [HeadWord],
 }
 
 /// The free index of all pools.
 pub(crate) struct FreeIndex<'a> {
-    pools: Slots<'a, Bins>,
+    bins: Slots<'a, Bins>,
+    /// For each pool and stream the bins of what waits for it, counted from 1.
+    homes: Slots<'a, u16>,
+    heads: Heads<'a>,
+    pools: usize,
+    streams: usize,
+    /// Bins given back, counted from 1.
+    spare: u16,
+    /// Bins that were never used come after these.
+    touched: usize,
 }
 
 impl<'a> FreeIndex<'a> {
-    pub(crate) fn new(pools: &'a mut [Bins]) -> Self {
-        Self { pools: Slots::new(pools) }
+    pub(crate) fn new(arenas: IndexArenas<'a>, pools: usize, streams: usize) -> Self {
+        let kinds = arenas.bins.len().min(MAX_HOMES);
+        let bins = arenas.bins.get_mut(..kinds).unwrap_or_default();
+        Self {
+            bins: Slots::new(bins),
+            homes: Slots::new(arenas.homes),
+            heads: Heads::new(arenas.heads, arenas.words, kinds),
+            pools,
+            streams,
+            spare: 0,
+            touched: pools.wrapping_mul(FIXED_BINS),
+        }
     }
 
     pub(crate) fn strayed(&self) -> bool {
-        self.pools.strayed()
+        self.bins.strayed() || self.homes.strayed() || self.heads.strayed()
     }
 
-    pub(crate) fn clear(&mut self, pool: usize) {
-        *self.pools.get_mut(pool) = Bins::EMPTY;
-    }
-
-    fn head(&self, pool: usize, kind: Kind, bin: usize) -> Link {
-        let bins = self.pools.get(pool);
-        bins.heads.get(kind.number()).and_then(|heads| heads.get(bin)).copied().unwrap_or(Link::NONE)
-    }
-
-    fn set_head(&mut self, pool: usize, kind: Kind, bin: usize, link: Link) {
-        let bins = self.pools.get_mut(pool);
-        if let Some(head) = bins.heads.get_mut(kind.number()).and_then(|heads| heads.get_mut(bin)) {
-            *head = link;
-        }
-        if let Some(word) = bins.filled.get_mut(kind.number()).and_then(|words| words.get_mut(bin / 64)) {
-            let bit = 1u64 << (bin % 64);
-            *word = if link == Link::NONE { *word & !bit } else { *word | bit };
+    /// Makes the bins of a new pool, whose sizes are multiples of its alignment. O(heads).
+    pub(crate) fn open(&mut self, pool: usize, alignment: u64) {
+        for (place, (whose, kind)) in FIXED.into_iter().enumerate() {
+            let home = fixed(pool, place);
+            let unit = alignment.trailing_zeros() as u8;
+            *self.bins.get_mut(home) = Bins { pool: pool as u16, whose, kind, unit, ..Bins::EMPTY };
+            self.heads.clear(home);
         }
     }
 
-    /// The first list from `bin` on that holds anything.
-    fn filled_from(&self, pool: usize, kind: Kind, bin: usize) -> Option<usize> {
-        let words = self.pools.get(pool).filled.get(kind.number())?;
-        let first = bin / 64;
-        for (at, word) in words.iter().enumerate().skip(first) {
-            let mask = if at == first { !0u64 << (bin % 64) } else { !0 };
-            if word & mask != 0 {
-                return Some(at * 64 + (word & mask).trailing_zeros() as usize);
+    /// Forgets a pool's blocks. O(heads of all its bins).
+    pub(crate) fn close(&mut self, pool: usize) {
+        while let Some(home) = home_of(self.bins.get(fixed(pool, 0)).next) {
+            self.bins.get_mut(fixed(pool, 0)).next = self.bins.get(home).next;
+            if self.bins.get(home).words != 0 {
+                self.heads.clear(home);
+            }
+            self.forget_home(home);
+            self.give_back(home);
+        }
+        for place in 0..FIXED_BINS {
+            self.heads.clear(fixed(pool, place));
+            self.bins.get_mut(fixed(pool, place)).words = 0;
+        }
+    }
+
+    /// A stream slot has a new tenant: what waits for the old one is kept apart. O(pools).
+    pub(crate) fn part_with(&mut self, stream: usize) {
+        for place in (0..self.pools).flat_map(|pool| (0..HOMES).map(move |form| (pool, form))) {
+            let (pool, form) = place;
+            let entry = self.entry(pool, stream, form);
+            if let Some(home) = home_of(*self.homes.get(entry)) {
+                *self.homes.get_mut(entry) = 0;
+                self.bins.get_mut(home).former = true;
             }
         }
-        None
     }
 
-    /// Adds a free block or hole; others are left alone.
-    pub(crate) fn insert(&mut self, blocks: &mut Blocks<'_>, slot: usize) {
-        let block = *blocks.get(slot);
-        let Some(kind) = Kind::of(&block) else { return };
-        let (pool, bin) = (block.pool as usize, bin_of(block.size));
-        let old = self.head(pool, kind, bin);
-        if let Some(old) = old.slot() {
-            blocks.get_mut(old).bin_prev = Link::to(slot);
+    const fn entry(&self, pool: usize, stream: usize, form: usize) -> usize {
+        (pool.wrapping_mul(self.streams).wrapping_add(stream)).wrapping_mul(HOMES).wrapping_add(form)
+    }
+
+    /// The bins that a block belongs to.
+    fn home_for(&mut self, block: &Block, tenant: Tenant) -> Option<usize> {
+        let pool = block.pool();
+        let class = match Kind::of(block)? {
+            Kind::Free(class) => class,
+            Kind::Hole => return Some(fixed(pool, HOLES)),
+        };
+        let form = match (block.marks(), block.has_epoch(), tenant) {
+            (0, false, _) => return Some(fixed(pool, ANYONES + class as usize)),
+            (1, false, Tenant::Present) => ONES + class as usize,
+            (2, false, Tenant::Present) => SHARED + class as usize,
+            _ => return Some(fixed(pool, MIXED + class as usize)),
+        };
+        let stream = Mark::of_word(block.first_mark()).stream;
+        let entry = self.entry(pool, stream, form);
+        let home = home_of(*self.homes.get(entry)).or_else(|| self.new_home(pool, stream, (form, class)));
+        Some(home.unwrap_or(fixed(pool, MIXED + class as usize)))
+    }
+
+    /// Bins for what waits for a stream. `None`: all are in use.
+    #[cold]
+    fn new_home(&mut self, pool: usize, stream: usize, (form, class): (usize, Class)) -> Option<usize> {
+        let home = self.take_spare().or_else(|| self.take_empty())?;
+        let first = fixed(pool, 0);
+        let Bins { next, unit, .. } = *self.bins.get(first);
+        let whose = if form < SHARED { Whose::Ones(stream as u16) } else { Whose::Shared(stream as u16) };
+        *self.bins.get_mut(home) =
+            Bins { pool: pool as u16, whose, kind: Kind::Free(class), unit, next, ..Bins::EMPTY };
+        self.bins.get_mut(first).next = number(home);
+        let entry = self.entry(pool, stream, form);
+        *self.homes.get_mut(entry) = number(home);
+        Some(home)
+    }
+
+    fn take_spare(&mut self) -> Option<usize> {
+        if let Some(home) = home_of(self.spare) {
+            self.spare = self.bins.get(home).next;
+            return Some(home);
         }
+        let home = self.touched;
+        (home < self.bins.len()).then(|| {
+            self.touched = home.wrapping_add(1);
+            home
+        })
+    }
+
+    /// Bins that hold nothing now. O(bins).
+    fn take_empty(&mut self) -> Option<usize> {
+        let from = self.pools.wrapping_mul(FIXED_BINS);
+        let home = (from..self.bins.len()).find(|&home| self.bins.get(home).words == 0)?;
+        let next = self.bins.get(home).next;
+        let mut before = fixed(self.bins.get(home).pool as usize, 0);
+        for _ in 0..self.bins.len() {
+            match home_of(self.bins.get(before).next) {
+                Some(other) if other != home => before = other,
+                _ => break,
+            }
+        }
+        self.bins.get_mut(before).next = next;
+        self.forget_home(home);
+        Some(home)
+    }
+
+    /// A stream's blocks have these bins no more.
+    fn forget_home(&mut self, home: usize) {
+        let Bins { pool, whose, kind, former, .. } = *self.bins.get(home);
+        let (form, stream) = match whose {
+            Whose::Ones(stream) => (ONES, stream),
+            Whose::Shared(stream) => (SHARED, stream),
+            Whose::Anyones | Whose::Mixed => return,
+        };
+        if let (Kind::Free(class), false) = (kind, former) {
+            let entry = self.entry(pool as usize, stream as usize, form + class as usize);
+            *self.homes.get_mut(entry) = 0;
+        }
+    }
+
+    fn give_back(&mut self, home: usize) {
+        *self.bins.get_mut(home) = Bins { next: self.spare, ..Bins::EMPTY };
+        self.spare = number(home);
+    }
+
+    /// Adds a free block or hole, whose first point is of that tenant; others are left alone. O(levels).
+    pub(crate) fn insert(&mut self, blocks: &mut Blocks<'_>, slot: usize, tenant: Tenant) {
         let block = blocks.get_mut(slot);
-        block.bin_prev = Link::NONE;
-        block.bin_next = old;
-        self.set_head(pool, kind, bin, Link::to(slot));
+        let Some(home) = self.home_for(block, tenant) else { return };
+        block.set_home(home);
+        let mark = block.first_mark();
+        let bins = self.bins.get_mut(home);
+        let bin = Bin { kind: home, bin: self.heads.of_size(block.size >> bins.unit) };
+        self.heads.fill(bin, mark, &mut bins.words);
+        match self.heads.head(bin).slot() {
+            None => {
+                block.become_root(mark, bins.watch());
+                self.heads.set_head(bin, Link::to(slot));
+            }
+            Some(root) => {
+                if let Some(new) = blocks.plant(root, slot, bins.watch()) {
+                    self.heads.set_head(bin, Link::to(new));
+                }
+            }
+        }
     }
 
-    /// Removes a free block or hole. Its state and size must be those it was added with.
+    /// Removes a free block or hole; others are left alone. Its size and points must be those it was added with. O(levels).
     pub(crate) fn remove(&mut self, blocks: &mut Blocks<'_>, slot: usize) {
-        let block = *blocks.get(slot);
-        let Some(kind) = Kind::of(&block) else { return };
-        match block.bin_prev.slot() {
-            Some(prev) => blocks.get_mut(prev).bin_next = block.bin_next,
-            None => self.set_head(block.pool as usize, kind, bin_of(block.size), block.bin_next),
+        let block = blocks.get(slot);
+        if !block.is_listed() {
+            return;
         }
-        if let Some(next) = block.bin_next.slot() {
-            blocks.get_mut(next).bin_prev = block.bin_prev;
+        let (home, mark) = (block.home(), block.first_mark());
+        let bins = self.bins.get_mut(home);
+        let bin = Bin { kind: home, bin: self.heads.of_size(block.size >> bins.unit) };
+        if block.is_alone() {
+            self.heads.set_head(bin, Link::NONE);
+            self.heads.empty(bin, &mut bins.words);
+        } else if let Some(new) = blocks.uproot(slot, bins.watch()) {
+            self.heads.set_head(bin, Link::to(new));
+        }
+        if bins.watch() == Watch::Yes {
+            let blocks = &*blocks;
+            self.heads.raise(bin, mark, |root| root.slot().map_or(u64::MAX, |slot| blocks.get(slot).least()));
         }
     }
 
-    /// The smallest entry of at least `size` bytes that the judge ranks; ties go to the lower rank, then to the most
-    /// recently freed, then to the lower address.
+    /// The first block of some bins from a key on, of those that the scope takes.
+    fn first(&self, blocks: &Blocks<'_>, home: usize, from: &Key, scope: &impl Scope) -> Option<usize> {
+        let bins = self.bins.get(home);
+        if bins.words == 0 {
+            return None;
+        }
+        let mut bin = Bin { kind: home, bin: self.heads.of_size(from.size >> bins.unit) };
+        // What is sought is often just there; in a bin beyond, everything is larger.
+        if let Some(root) = self.heads.head(bin).slot() {
+            let block = blocks.get(root);
+            if block.is_alone() {
+                if Key::of(block) >= *from && scope.takes(block) {
+                    return Some(root);
+                }
+            } else if let Some(slot) = blocks.first_from(root, from, scope) {
+                return Some(slot);
+            }
+        }
+        loop {
+            bin = self.heads.next_filled(bin.next(), bins.words, |least| scope.admits(least))?;
+            if let Some(root) = self.heads.head(bin).slot()
+                && let Some(slot) = blocks.first_of(root, scope)
+            {
+                return Some(slot);
+            }
+        }
+    }
+
+    /// The closest size of at least `size` bytes among what is seen; ties go to the better rank, then to the most recently
+    /// freed, then to the lower address. Blocks of several points count as freed first; of those so many are judged.
+    ///
+    /// O((1 + streams with free blocks in the pool) * (levels + heads / 64)).
     pub(crate) fn best<R: Ord + Copy>(
+        &self,
+        blocks: &Blocks<'_>,
+        (pool, class): (usize, Class),
+        size: u64,
+        sight: &impl Sight<R>,
+    ) -> Option<(usize, R)> {
+        if PICKS.into_iter().any(plant::on) {
+            return self.best_where(blocks, (pool, Kind::Free(class)), size, |block| sight.judge(block));
+        }
+        let mut search = Search { blocks, size, best: None };
+        let own = self.entry(pool, sight.stream(), ONES + class as usize);
+        if let Some(home) = home_of(*self.homes.get(own)) {
+            search.all(self, home, sight.own());
+            // Nothing comes before a block of just the size that is the stream's own.
+            if search.is_exact() {
+                return search.best;
+            }
+        }
+        search.all(self, fixed(pool, ANYONES + class as usize), sight.anyones());
+        let mut next = self.bins.get(fixed(pool, 0)).next;
+        for _ in 0..self.bins.len() {
+            let Some(home) = home_of(next) else { break };
+            let bins = self.bins.get(home);
+            next = bins.next;
+            match bins.whose {
+                _ if bins.kind != Kind::Free(class) => {}
+                Whose::Ones(stream) if bins.former || usize::from(stream) != sight.stream() => {
+                    search.reached(self, home, sight);
+                }
+                Whose::Shared(_) => search.judged_reached(self, home, sight),
+                Whose::Ones(_) | Whose::Anyones | Whose::Mixed => {}
+            }
+        }
+        search.judged(self, fixed(pool, MIXED + class as usize), &All, sight);
+        search.best
+    }
+
+    /// As [`best`](Self::best), whoever may use it. O(blocks).
+    pub(crate) fn best_where<R: Ord + Copy>(
         &self,
         blocks: &Blocks<'_>,
         (pool, kind): (usize, Kind),
         size: u64,
         judge: impl Fn(&Block) -> Option<R>,
     ) -> Option<(usize, R)> {
-        let mut bin = bin_of(size);
-        loop {
-            bin = self.filled_from(pool, kind, bin)?;
-            let candidates = self.list(blocks, pool, kind, bin).filter(|(_, b)| b.size >= size);
-            let ranked = candidates.filter_map(|(slot, b)| judge(b).map(|rank| (slot, b, rank)));
-            if let Some((slot, _, rank)) = pick(ranked) {
-                return Some((slot, rank));
-            }
-            bin = bin.wrapping_add(1);
-        }
+        let of_bin = |bin| {
+            let fits = blocks.tree(self.heads.head(bin)).filter(|(_, b)| b.size >= size);
+            let ranked = fits.filter_map(|(slot, b)| judge(b).map(|rank| (slot, b, rank)));
+            if PICKS.into_iter().any(plant::on) { pick_wrong(ranked) } else { pick(ranked) }
+        };
+        let of_home = |home| {
+            let bin = self.heads.of_size(size >> self.bins.get(home).unit);
+            self.heads.filled(Bin { kind: home, bin }, self.bins.get(home).words).find_map(of_bin)
+        };
+        let firsts = self.homes_of(pool, kind).filter_map(of_home);
+        let best = if PICKS.into_iter().any(plant::on) { pick_wrong(firsts) } else { pick(firsts) };
+        best.map(|(slot, _, rank)| (slot, rank))
     }
 
-    /// The largest entry of at least `size` bytes that the judge lets through; ties go to the lower address.
+    /// The largest entry of at least `size` bytes that the judge lets through; ties go to the lower address. O(blocks).
     pub(crate) fn largest<R: Copy>(
         &self,
         blocks: &Blocks<'_>,
@@ -170,80 +435,183 @@ impl<'a> FreeIndex<'a> {
         size: u64,
         judge: impl Fn(&Block) -> Option<R>,
     ) -> Option<(usize, R)> {
-        let mut bin = BINS;
-        while bin > bin_of(size) {
-            bin = bin.wrapping_sub(1);
-            let candidates = self.list(blocks, pool, kind, bin).filter(|(_, b)| b.size >= size);
-            let judged = candidates.filter_map(|(slot, b)| judge(b).map(|rank| (slot, b, rank)));
-            if let Some((slot, _, rank)) = judged.max_by_key(|(_, b, _)| (b.size, Reverse(b.at))) {
-                return Some((slot, rank));
-            }
-        }
-        None
+        let of_bin = |bin| {
+            let fits = blocks.tree(self.heads.head(bin)).filter(|(_, b)| b.size >= size);
+            let judged = fits.filter_map(|(slot, b)| judge(b).map(|rank| (slot, b, rank)));
+            judged.max_by_key(|(_, b, _)| (b.size, Reverse(b.at)))
+        };
+        let of_home = |home| {
+            let bin = self.heads.of_size(size >> self.bins.get(home).unit);
+            self.heads.filled_down_to(Bin { kind: home, bin }).find_map(of_bin)
+        };
+        let largest = self.homes_of(pool, kind).filter_map(of_home);
+        largest.max_by_key(|(_, b, _)| (b.size, Reverse(b.at))).map(|(slot, _, rank)| (slot, rank))
     }
 
-    fn list<'b>(
-        &self,
-        blocks: &'b Blocks<'_>,
-        pool: usize,
-        kind: Kind,
-        bin: usize,
-    ) -> impl Iterator<Item = (usize, &'b Block)> + use<'b, '_> {
-        let mut next = self.head(pool, kind, bin);
-        core::iter::from_fn(move || {
-            let slot = next.slot()?;
-            let block = blocks.get(slot);
-            next = block.bin_next;
-            Some((slot, block))
-        })
+    /// The bins of a pool that hold blocks of a kind.
+    fn homes_of(&self, pool: usize, kind: Kind) -> impl Iterator<Item = usize> {
+        let mut next = self.bins.get(fixed(pool, 0)).next;
+        let others = (0..self.bins.len()).map_while(move |_| {
+            let home = home_of(next)?;
+            next = self.bins.get(home).next;
+            Some(home)
+        });
+        let all = (0..FIXED_BINS).map(move |place| fixed(pool, place)).chain(others);
+        all.filter(move |&home| self.bins.get(home).kind == kind)
     }
 
-    /// All entries of a kind with at least `size` bytes, by size range, smallest range first.
+    /// All entries of a kind with at least `size` bytes, in no order.
     pub(crate) fn entries<'b>(
         &'b self,
         blocks: &'b Blocks<'_>,
         (pool, kind): (usize, Kind),
         size: u64,
     ) -> impl Iterator<Item = (usize, &'b Block)> {
-        let mut bin = self.filled_from(pool, kind, bin_of(size));
-        let bins = core::iter::from_fn(move || {
-            let this = bin?;
-            bin = self.filled_from(pool, kind, this.wrapping_add(1));
-            Some(this)
+        let bins = self.homes_of(pool, kind).flat_map(move |home| {
+            let bin = self.heads.of_size(size >> self.bins.get(home).unit);
+            self.heads.filled(Bin { kind: home, bin }, self.bins.get(home).words)
         });
-        bins.flat_map(move |bin| self.list(blocks, pool, kind, bin)).filter(move |(_, b)| b.size >= size)
+        bins.flat_map(move |bin| blocks.tree(self.heads.head(bin))).filter(move |(_, b)| b.size >= size)
+    }
+
+    /// Checks a pool's part of the index: each entry is where it is looked for, and what is said of many is true of all.
+    pub(crate) fn check(&self, blocks: &Blocks<'_>, pool: usize) -> Result<(), &'static str> {
+        let kinds = [Kind::Free(Class::Large), Kind::Free(Class::Small), Kind::Hole];
+        for home in kinds.into_iter().flat_map(|kind| self.homes_of(pool, kind)) {
+            let bins = self.bins.get(home);
+            let mut least = None;
+            for bin in self.heads.filled(Bin { kind: home, bin: 0 }, bins.words) {
+                for (slot, block) in blocks.tree(self.heads.head(bin)) {
+                    let right = block.home() == home && bin.bin == self.heads.of_size(block.size >> bins.unit);
+                    let reached = self.first(blocks, home, &Key::of(block), &All) == Some(slot);
+                    if !right || !reached || blocks.is_astray(slot, bins.watch()) {
+                        return Err("the index: an entry is where it is looked for");
+                    }
+                    least = Some(block.first_mark().min(least.unwrap_or(u64::MAX)));
+                }
+            }
+            if bins.watch() == Watch::Yes && least != self.heads.least(home, bins.words) {
+                return Err("the index: the least mark is the least");
+            }
+        }
+        Ok(())
     }
 }
 
-/// The first of the candidates of one size range.
-fn pick<'b, R: Ord + Copy>(ranked: impl Iterator<Item = (usize, &'b Block, R)>) -> Option<(usize, &'b Block, R)> {
+const ANYONES: usize = 0;
+const MIXED: usize = 2;
+const HOLES: usize = 4;
+const ONES: usize = 0;
+const SHARED: usize = 2;
+
+/// What the bins are for that a pool always has.
+const FIXED: [(Whose, Kind); FIXED_BINS] = [
+    (Whose::Anyones, Kind::Free(Class::Large)),
+    (Whose::Anyones, Kind::Free(Class::Small)),
+    (Whose::Mixed, Kind::Free(Class::Large)),
+    (Whose::Mixed, Kind::Free(Class::Small)),
+    (Whose::Mixed, Kind::Hole),
+];
+
+const fn fixed(pool: usize, place: usize) -> usize {
+    pool.wrapping_mul(FIXED_BINS).wrapping_add(place)
+}
+
+/// Bins by their number, counted from 1.
+const fn home_of(number: u16) -> Option<usize> {
+    (number as usize).checked_sub(1)
+}
+
+const fn number(home: usize) -> u16 {
+    (home as u16).wrapping_add(1)
+}
+
+/// A search for the closest size.
+struct Search<'b, 'a, R> {
+    blocks: &'b Blocks<'a>,
+    size: u64,
+    best: Option<(usize, R)>,
+}
+
+impl<R: Ord + Copy> Search<'_, '_, R> {
+    #[inline]
+    fn offer(&mut self, slot: usize, rank: R) {
+        if self.best.is_none() {
+            self.best = Some((slot, rank));
+            return;
+        }
+        let key = |slot: usize, rank: R| {
+            let block = self.blocks.get(slot);
+            (block.size, rank, Reverse(block.freed()), block.at)
+        };
+        if self.best.is_none_or(|(best, of_rank)| key(slot, rank) < key(best, of_rank)) {
+            self.best = Some((slot, rank));
+        }
+    }
+
+    /// Whether a block of just the size was found.
+    fn is_exact(&self) -> bool {
+        self.best.is_some_and(|(slot, _)| self.blocks.get(slot).size == self.size)
+    }
+
+    /// Looks among all blocks of some bins.
+    #[inline]
+    fn all(&mut self, index: &FreeIndex<'_>, home: usize, rank: R) {
+        if let Some(slot) = index.first(self.blocks, home, &Key::of_size(self.size), &All) {
+            self.offer(slot, rank);
+        }
+    }
+
+    /// Looks among what waits for one position of a stream.
+    fn reached(&mut self, index: &FreeIndex<'_>, home: usize, sight: &impl Sight<R>) {
+        let bins = index.bins.get(home);
+        let (Whose::Ones(stream) | Whose::Shared(stream)) = bins.whose else { return };
+        for (rank, up_to) in sight.reaches(usize::from(stream), bins.former).into_iter().flatten() {
+            let scope = UpTo(up_to.word());
+            if let Some(slot) = index.first(self.blocks, home, &Key::of_size(self.size), &scope) {
+                self.offer(slot, rank);
+            }
+        }
+    }
+
+    /// Looks among what waits for a position of a stream and one more.
+    fn judged_reached(&mut self, index: &FreeIndex<'_>, home: usize, sight: &impl Sight<R>) {
+        let bins = index.bins.get(home);
+        let Whose::Shared(stream) = bins.whose else { return };
+        let furthest = sight.furthest(usize::from(stream), bins.former);
+        self.judged(index, home, &UpTo(furthest.word()), sight);
+    }
+
+    /// Looks at the first blocks that are large enough, one by one.
+    fn judged(&mut self, index: &FreeIndex<'_>, home: usize, scope: &impl Scope, sight: &impl Sight<R>) {
+        let mut from = Key::of_size(self.size);
+        for _ in 0..LOOKS {
+            let Some(slot) = index.first(self.blocks, home, &from, scope) else { return };
+            let block = self.blocks.get(slot);
+            if let Some(rank) = sight.judge(block) {
+                return self.offer(slot, rank);
+            }
+            from = Key::of(block).after();
+        }
+    }
+}
+
+type Ranked<'b, R> = (usize, &'b Block, R);
+
+/// The first of candidates.
+fn pick<'b, R: Ord + Copy>(ranked: impl Iterator<Item = Ranked<'b, R>>) -> Option<Ranked<'b, R>> {
+    ranked.min_by_key(|(_, b, rank)| (b.size, *rank, Reverse(b.freed()), b.at))
+}
+
+/// Faults that can be planted in the choice among candidates.
+const PICKS: [Plant; 3] = [Plant::SecondBest, Plant::OldestFirst, Plant::CostlierFirst];
+
+fn pick_wrong<'b, R: Ord + Copy>(ranked: impl Iterator<Item = Ranked<'b, R>>) -> Option<Ranked<'b, R>> {
     if plant::on(Plant::SecondBest) {
         return ranked.max_by_key(|(_, b, _)| (b.size, b.at));
     }
     if plant::on(Plant::OldestFirst) {
-        return ranked.min_by_key(|(_, b, rank)| (b.size, *rank, b.freed, b.at));
+        return ranked.min_by_key(|(_, b, rank)| (b.size, *rank, b.freed(), b.at));
     }
-    if plant::on(Plant::CostlierFirst) {
-        return ranked.min_by_key(|(_, b, rank)| (b.size, Reverse(*rank), b.at));
-    }
-    ranked.min_by_key(|(_, b, rank)| (b.size, *rank, Reverse(b.freed), b.at))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bins_are_monotone_and_cover_every_size() {
-        let mut last = 0;
-        for octave in 0..64u32 {
-            for quarter in 0..4u64 {
-                let size = (1u64 << octave).saturating_add(quarter << octave.saturating_sub(2));
-                assert!(bin_of(size) >= last, "size {size}");
-                last = bin_of(size);
-            }
-        }
-        assert!(bin_of(u64::MAX) < BINS);
-        assert_ne!(bin_of(512), bin_of(1024));
-    }
+    ranked.min_by_key(|(_, b, rank)| (b.size, Reverse(*rank), b.at))
 }

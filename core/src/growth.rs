@@ -35,7 +35,7 @@ impl Growth {
     /// it needs.
     pub(crate) fn eager(self, facts: &Facts<'_>) -> Self {
         let hole = facts.blocks.get(self.hole);
-        let pool = facts.pool(hole.pool as usize);
+        let pool = facts.pool(hole.pool());
         if self.end > self.to {
             return self;
         }

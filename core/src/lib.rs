@@ -13,6 +13,7 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod arena;
+mod bins;
 mod block;
 mod demand;
 pub mod driver;
@@ -37,6 +38,7 @@ mod runtime;
 #[cfg(feature = "sim")]
 pub mod sim;
 pub mod trace;
+mod tree;
 pub mod units;
 
 pub use facts::MAX_DEVICES;
@@ -50,8 +52,9 @@ pub use runtime::{
 /// [`Empty::EMPTY`](slots::Empty::EMPTY).
 pub mod slots {
     pub use crate::arena::{Empty, Link};
+    pub use crate::bins::{HeadWord, heads_for, words_for};
     pub use crate::block::Block;
-    pub use crate::free_index::Bins;
+    pub use crate::free_index::{Bins, bins_for};
     pub use crate::granule::Granule;
     pub use crate::name::Name;
     pub use crate::order::{EventSlot, MarkerState, StreamSlot};

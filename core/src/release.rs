@@ -32,7 +32,7 @@ pub(crate) fn next(facts: &Facts<'_>, pool: usize, bytes: u64) -> Option<Releasa
     let allowed = |block: &Block| is_settled(facts, block);
     let smallest = |class| {
         let judge = |b: &Block| (facts.granules_inside(b).is_some() && allowed(b)).then_some(());
-        facts.index.best(&facts.blocks, (pool, Kind::Free(class)), granularity, judge)
+        facts.index.best_where(&facts.blocks, (pool, Kind::Free(class)), granularity, judge)
     };
     let single = smallest(Class::Large).or_else(|| smallest(Class::Small)).map(|(slot, ())| Run::single(facts, slot));
     single.or_else(|| runs(facts, pool, allowed).min_by_key(Run::bytes))?.part(facts, bytes)
@@ -59,9 +59,9 @@ impl Run {
     /// At most `bytes` of its whole granules, at the side where a hole lies already, so that holes stay few.
     pub(crate) fn part(self, facts: &Facts<'_>, bytes: u64) -> Option<Releasable> {
         let first = facts.blocks.get(self.first);
-        let (mut from, mut to) = facts.pool(first.pool as usize).whole_granules(self.at, self.end)?;
+        let (mut from, mut to) = facts.pool(first.pool()).whole_granules(self.at, self.end)?;
         let bytes = bytes.min(to.wrapping_sub(from));
-        let hole_before = first.prev.slot().is_some_and(|prev| facts.blocks.get(prev).state == State::Hole);
+        let hole_before = first.prev.slot().is_some_and(|prev| facts.blocks.get(prev).state() == State::Hole);
         match hole_before && from == self.at {
             true => to = from.wrapping_add(bytes),
             false => from = to.wrapping_sub(bytes),
@@ -76,7 +76,7 @@ pub(crate) fn runs(facts: &Facts<'_>, pool: usize, allowed: impl Fn(&Block) -> b
     let pool = facts.pool(pool);
     let mut blocks = facts.blocks.walk(pool.first);
     let all = core::iter::from_fn(move || {
-        let usable = |block: &Block| block.state == State::Free && allowed(block);
+        let usable = |block: &Block| block.state() == State::Free && allowed(block);
         let (first, block) = blocks.find(|(_, block)| usable(block))?;
         let mut run = Run { first, at: block.at, end: block.end() };
         for (_, block) in blocks.by_ref().take_while(|(_, block)| usable(block)) {

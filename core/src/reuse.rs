@@ -3,8 +3,8 @@
 use crate::arena::Link;
 use crate::block::{Block, Class, State};
 use crate::facts::Facts;
-use crate::free_index::Kind;
-use crate::order::{CoveredBy, Level, Mark, Reach};
+use crate::free_index::{Kind, Sight};
+use crate::order::{CoveredBy, LAST_SEQ, Level, Mark, Reach};
 use crate::plant::{self, Plant};
 use crate::policy::Reuse;
 use crate::trace::Source;
@@ -80,19 +80,19 @@ impl Ask {
 
     /// How the stream reaches what was done with a block, if the switches let it count.
     pub(crate) fn reach(&self, facts: &Facts<'_>, block: &Block) -> Option<Reach> {
-        let pool = facts.pool(self.pool);
-        match facts.order.reach(self.stream, &block.points, pool.level()) {
+        match facts.order.reach(self.stream, &block.points(), facts.pool(self.pool).level()) {
             Reach::Not | Reach::Event | Reach::Implied if self.imagine_waits => {
                 self.could_wait(facts, block).then_some(Reach::Event)
             }
             Reach::Not => None,
-            Reach::Event | Reach::Implied
-                if !(self.waited || pool.reuse.contains(Reuse::EVENT) || plant::on(Plant::SwitchIgnored)) =>
-            {
-                None
-            }
+            Reach::Event | Reach::Implied if !self.follows_events(facts) => None,
             reach => Some(reach),
         }
+    }
+
+    /// Whether what the stream's clock says counts.
+    fn follows_events(&self, facts: &Facts<'_>) -> bool {
+        self.waited || facts.pool(self.pool).reuse.contains(Reuse::EVENT) || plant::on(Plant::SwitchIgnored)
     }
 
     /// Whether waits for markers that are laid already would do, where any are needed.
@@ -115,11 +115,6 @@ impl Ask {
         }
     }
 
-    /// The entries of the index that are looked at first.
-    fn home(&self) -> (usize, Kind) {
-        (self.pool, Kind::Free(self.class))
-    }
-
     fn other_class(&self) -> Class {
         match self.class {
             Class::Small => Class::Large,
@@ -130,7 +125,7 @@ impl Ask {
     /// The best memory that costs nothing: the closest size in the class; else whole granules of the other class; else a
     /// run of adjacent blocks.
     pub(crate) fn choose(&self, facts: &Facts<'_>) -> Option<Choice> {
-        let best = facts.index.best(&facts.blocks, self.home(), self.size, |b| self.reach(facts, b));
+        let best = facts.index.best(&facts.blocks, (self.pool, self.class), self.size, &Eyes { ask: self, facts });
         if let Some((block, reach)) = best {
             return Some(Choice { taken: Taken::Front(block), reach });
         }
@@ -139,8 +134,8 @@ impl Ask {
 
     /// As [`choose`](Self::choose), but a part of a granule of the other class will do.
     pub(crate) fn choose_mixed(&self, facts: &Facts<'_>) -> Option<Choice> {
-        let other = (self.pool, Kind::Free(self.other_class()));
-        let best = facts.index.best(&facts.blocks, other, self.size, |b| self.reach(facts, b));
+        let other = (self.pool, self.other_class());
+        let best = facts.index.best(&facts.blocks, other, self.size, &Eyes { ask: self, facts });
         match best {
             Some((block, reach)) => Some(Choice { taken: Taken::Front(block), reach }),
             None => Self { mixed: true, ..*self }.choose_run(facts),
@@ -151,7 +146,7 @@ impl Ask {
     fn choose_granules(&self, facts: &Facts<'_>) -> Option<Choice> {
         let bytes = facts.pool(self.pool).granule_up(self.size);
         let (block, reach) =
-            facts.index.best(&facts.blocks, (self.pool, Kind::Free(self.other_class())), bytes, |b| {
+            facts.index.best_where(&facts.blocks, (self.pool, Kind::Free(self.other_class())), bytes, |b| {
                 let (from, to) = facts.granules_inside(b)?;
                 (to.wrapping_sub(from) >= bytes).then(|| self.reach(facts, b)).flatten()
             })?;
@@ -186,8 +181,8 @@ impl Ask {
 
     /// Whether a block can be part of a run.
     pub(crate) fn joins(&self, facts: &Facts<'_>, block: &Block) -> bool {
-        let mine = self.mixed || block.class == self.class;
-        block.state == State::Free && mine && self.reach(facts, block).is_some()
+        let mine = self.mixed || block.class() == self.class;
+        block.state() == State::Free && mine && self.reach(facts, block).is_some()
     }
 
     fn measure_run(&self, facts: &Facts<'_>, first: usize) -> RunOfBlocks {
@@ -219,7 +214,7 @@ impl Ask {
 
     /// The points of a block that keep the stream from it.
     pub(crate) fn unreached<'f>(&'f self, facts: &'f Facts<'_>, block: &'f Block) -> impl Iterator<Item = Mark> + 'f {
-        facts.order.all_marks(&block.points).filter(move |&mark| self.is_unreached(facts, block, mark))
+        facts.order.all_marks(&block.points()).filter(move |&mark| self.is_unreached(facts, block, mark))
     }
 
     /// Whether one point of a block keeps the stream from it.
@@ -229,7 +224,7 @@ impl Ask {
         match facts.order.reached(self.stream, mark, pool.level()) {
             Reach::Not => true,
             Reach::Event => !events,
-            Reach::Implied => !(events || facts.order.is_own(self.stream, &block.points)),
+            Reach::Implied => !(events || facts.order.is_own(self.stream, &block.points())),
             Reach::Own | Reach::Settled => false,
         }
     }
@@ -240,7 +235,7 @@ impl Ask {
         let mut best: Option<((bool, u64), Mark)> = None;
         for class in [Class::Large, Class::Small] {
             for (_, block) in facts.index.entries(&facts.blocks, (self.pool, Kind::Free(class)), 0) {
-                let rank = (block.size < self.size || class != self.class, block.freed);
+                let rank = (block.size < self.size || class != self.class, block.freed());
                 if best.is_some_and(|(least, _)| least <= rank) {
                     continue;
                 }
@@ -262,10 +257,10 @@ impl Ask {
             let entries =
                 facts.index.entries(&facts.blocks, (self.pool, Kind::Free(class)), facts.pool(self.pool).granularity);
             for (_, block) in entries.filter(|(_, b)| facts.granules_inside(b).is_some()) {
-                if best.is_some_and(|(freed, _)| freed <= block.freed) {
+                if best.is_some_and(|(freed, _)| freed <= block.freed()) {
                     continue;
                 }
-                let open = facts.order.all_marks(&block.points).find(|&mark| {
+                let open = facts.order.all_marks(&block.points()).find(|&mark| {
                     !facts.order.settled(mark, Level::Known) && facts.order.stream(mark.stream).asked < call
                 });
                 let question = open.map(|mark| Question { stream: mark.stream, about: facts.order.covered_by(mark) });
@@ -274,7 +269,7 @@ impl Ask {
                     CoveredBy::Stream { .. } => q.stream == self.stream,
                     CoveredBy::Nothing => false,
                 });
-                best = useful.map(|question| (block.freed, question)).or(best);
+                best = useful.map(|question| (block.freed(), question)).or(best);
             }
         }
         best.map(|(_, question)| question)
@@ -334,6 +329,60 @@ impl Ask {
     }
 }
 
+/// What a malloc sees of the free index.
+struct Eyes<'f, 'a> {
+    ask: &'f Ask,
+    facts: &'f Facts<'a>,
+}
+
+impl Sight<Reach> for Eyes<'_, '_> {
+    fn stream(&self) -> usize {
+        self.ask.stream
+    }
+
+    fn own(&self) -> Reach {
+        Reach::Own
+    }
+
+    fn anyones(&self) -> Reach {
+        Reach::Settled
+    }
+
+    fn reaches(&self, stream: usize, former: bool) -> [Option<(Reach, Mark)>; 3] {
+        let Self { ask, facts } = self;
+        let seen = |reach, seq| Some((reach, Mark { stream, seq }));
+        if stream == ask.stream && !former {
+            return [seen(Reach::Own, LAST_SEQ), None, None];
+        }
+        let settled = facts.order.done(stream, facts.pool(ask.pool).level());
+        if !ask.follows_events(facts) {
+            return [seen(Reach::Settled, settled), None, None];
+        }
+        let implied = facts.order.implied_up_to(ask.stream, stream);
+        let event = facts.order.clock(ask.stream, stream);
+        [
+            seen(Reach::Settled, settled),
+            seen(Reach::Implied, implied).filter(|_| implied > settled),
+            seen(Reach::Event, event).filter(|_| event > settled.max(implied)),
+        ]
+    }
+
+    fn furthest(&self, stream: usize, former: bool) -> Mark {
+        let Self { ask, facts } = self;
+        if stream == ask.stream && !former {
+            return Mark { stream, seq: LAST_SEQ };
+        }
+        // Beside a position of the stream's own, what is implied counts whatever the switches say.
+        let settled = facts.order.done(stream, facts.pool(ask.pool).level());
+        let ahead = facts.order.implied_up_to(ask.stream, stream).max(facts.order.clock(ask.stream, stream));
+        Mark { stream, seq: settled.max(ahead) }
+    }
+
+    fn judge(&self, block: &Block) -> Option<Reach> {
+        self.ask.reach(self.facts, block)
+    }
+}
+
 /// A run as it was measured.
 struct RunOfBlocks {
     blocks: usize,
@@ -344,5 +393,5 @@ struct RunOfBlocks {
 
 /// Whether a block's whole past is complete, as far as weir knows: then its granules may be moved or released.
 pub(crate) fn is_settled(facts: &Facts<'_>, block: &Block) -> bool {
-    plant::on(Plant::ReleasePending) || facts.order.all_settled(&block.points, Level::Known)
+    plant::on(Plant::ReleasePending) || facts.order.all_settled(&block.points(), Level::Known)
 }

@@ -1,6 +1,9 @@
 //! Arenas from the process's heap, for hosted builds whose capacities are known at run time.
 
-use weir::slots::{Bins, Block, Empty, EventSlot, Granule, Link, MarkerState, Name, PoolSlot, StreamSlot};
+use weir::slots::{
+    Bins, Block, Empty, EventSlot, Granule, HeadWord, Link, MarkerState, Name, PoolSlot, StreamSlot, bins_for,
+    heads_for, words_for,
+};
 use weir::trace::{LogStamps, Page};
 use weir::units::Seq;
 use weir::{Arenas, Capacities};
@@ -16,6 +19,9 @@ pub struct HeapArenas {
     snapshots: Box<[Seq]>,
     pools: Box<[PoolSlot]>,
     bins: Box<[Bins]>,
+    homes: Box<[u16]>,
+    heads: Box<[Link]>,
+    words: Box<[HeadWord]>,
     blocks: Box<[Block]>,
     block_lookup: Box<[Link]>,
     granules: Box<[Granule]>,
@@ -41,6 +47,7 @@ impl HeapArenas {
     pub fn new(capacities: Capacities) -> Self {
         let c = capacities;
         assert!(c.streams <= 1 << 16, "at most 65,536 streams, not {}", c.streams);
+        let (kinds, heads) = (bins_for(c.pools, c.streams), heads_for(c.blocks));
         Self {
             streams: slots(c.streams),
             clocks: slots(c.streams * c.streams),
@@ -50,7 +57,10 @@ impl HeapArenas {
             marker_clocks: slots(c.markers * c.streams),
             snapshots: slots(Arenas::SNAPSHOT_ROWS * c.streams),
             pools: slots(c.pools),
-            bins: slots(c.pools),
+            bins: slots(kinds),
+            homes: slots(Arenas::HOMES * c.pools * c.streams),
+            heads: slots(kinds * heads),
+            words: slots(kinds * words_for(heads)),
             blocks: slots(c.blocks),
             block_lookup: slots(2 * c.blocks),
             granules: slots(c.granules),
@@ -68,6 +78,7 @@ impl HeapArenas {
     #[must_use]
     pub fn bytes(capacities: Capacities) -> Option<usize> {
         let c = capacities;
+        let (kinds, heads) = (bins_for(c.pools, c.streams), heads_for(c.blocks));
         let rows = c.streams.checked_add(c.events.checked_mul(2)?)?;
         let rows = rows.checked_add(c.markers)?.checked_add(Arenas::SNAPSHOT_ROWS)?;
         let parts = [
@@ -75,7 +86,11 @@ impl HeapArenas {
             (c.streams, size_of::<StreamSlot>() + size_of::<u64>()),
             (c.events, size_of::<EventSlot>()),
             (c.markers, size_of::<MarkerState>()),
-            (c.pools, size_of::<PoolSlot>() + size_of::<Bins>() + size_of::<u64>()),
+            (c.pools, size_of::<PoolSlot>() + size_of::<u64>()),
+            (kinds, size_of::<Bins>()),
+            (kinds.checked_mul(heads)?, size_of::<Link>()),
+            (kinds.checked_mul(words_for(heads))?, size_of::<HeadWord>()),
+            (c.pools.checked_mul(c.streams)?, Arenas::HOMES * size_of::<u16>()),
             (c.blocks, size_of::<Block>() + 2 * size_of::<Link>()),
             (c.granules, size_of::<Granule>() + 2 * size_of::<Link>()),
             (c.labels, size_of::<Name>() + size_of::<u64>()),
@@ -97,6 +112,9 @@ impl HeapArenas {
             snapshots: &mut self.snapshots,
             pools: &mut self.pools,
             bins: &mut self.bins,
+            homes: &mut self.homes,
+            heads: &mut self.heads,
+            words: &mut self.words,
             blocks: &mut self.blocks,
             block_lookup: &mut self.block_lookup,
             granules: &mut self.granules,

@@ -19,8 +19,7 @@ pub use event::EventSlot;
 pub(crate) use event::Recording;
 pub(crate) use marker::CoveredBy;
 pub use marker::MarkerState;
-pub(crate) use points::Points;
-pub(crate) use points::{Mark, UNTIL_FREE};
+pub(crate) use points::{LAST_SEQ, Mark, PLACES, Points, UNTIL_FREE};
 pub(crate) use snapshot::{EPOCHS, FLIGHTS};
 pub(crate) use snapshot::{Flight, Users};
 
@@ -327,6 +326,11 @@ impl<'a> Order<'a> {
         self.clocks.cell(slot, of)
     }
 
+    /// Whether a position is of a tenant that its stream's slot had before.
+    pub(crate) fn is_former(&self, mark: Mark) -> bool {
+        mark.seq <= self.stream(mark.stream).born
+    }
+
     /// How `mark` is ordered before whatever the stream does next.
     pub(crate) fn reached(&self, slot: usize, mark: Mark, level: Level) -> Reach {
         if mark.stream == slot && mark.seq > self.stream(slot).born {
@@ -355,12 +359,23 @@ impl<'a> Order<'a> {
         if self.legacy_streams == 0 {
             return false;
         }
+        mark.seq <= self.implied_up_to(slot, mark.stream)
+    }
+
+    /// Up to which position of another stream what the legacy default stream implies reaches.
+    pub(crate) fn implied_up_to(&self, slot: usize, of: usize) -> Seq {
+        if self.legacy_streams == 0 {
+            return Seq::ZERO;
+        }
         let stream = self.stream(slot);
-        let through = |other: usize| other == mark.stream || mark.seq <= self.clocks.cell(other, mark.stream);
+        let through = |other: usize| if other == of { LAST_SEQ } else { self.clocks.cell(other, of) };
         match stream.kind {
-            StreamKind::NonBlocking => false,
-            StreamKind::Blocking | StreamKind::PerThread => stream.legacy.slot().is_some_and(through),
-            StreamKind::Legacy => (0..self.streams.len()).any(|other| self.follows(slot, other) && through(other)),
+            StreamKind::NonBlocking => Seq::ZERO,
+            StreamKind::Blocking | StreamKind::PerThread => stream.legacy.slot().map_or(Seq::ZERO, through),
+            StreamKind::Legacy => {
+                let others = (0..self.streams.len()).filter(|&other| self.follows(slot, other));
+                others.map(through).max().unwrap_or(Seq::ZERO)
+            }
         }
     }
 

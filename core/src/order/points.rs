@@ -9,45 +9,73 @@ pub(crate) struct Mark {
     pub(crate) seq: Seq,
 }
 
+/// Bits of a position; what is above them in a word names the stream.
+const SEQ_BITS: u32 = 48;
+
+/// The last position of a stream: 2^48, or a call a microsecond for nine years.
+pub(crate) const LAST_SEQ: Seq = Seq((1 << SEQ_BITS) - 2);
+
 /// A use that counts up to the free: the position is filled in then.
-pub(crate) const UNTIL_FREE: Seq = Seq(u64::MAX);
+pub(crate) const UNTIL_FREE: Seq = Seq((1 << SEQ_BITS) - 1);
+
+impl Mark {
+    /// The mark in one word. Of one stream, the later mark is the larger word.
+    pub(crate) const fn word(self) -> u64 {
+        ((self.stream as u64) << SEQ_BITS) | (self.seq.0 & UNTIL_FREE.0)
+    }
+
+    pub(crate) const fn of_word(word: u64) -> Self {
+        Self { stream: (word >> SEQ_BITS) as usize, seq: Seq(word & UNTIL_FREE.0) }
+    }
+}
 
 /// An epoch that is to be taken at the free.
-const EPOCH_AT_FREE: u8 = u8::MAX;
+pub(crate) const EPOCH_AT_FREE: u8 = 15;
 
 /// Two uses beside the free.
-const PLACES: usize = 3;
+pub(crate) const PLACES: usize = 3;
 
 /// The points of one block: at most three positions, and an epoch (the heads of all streams at some moment) where there
 /// were more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Points {
-    seqs: [Seq; PLACES],
-    streams: [u16; PLACES],
+    /// Marks, each in a word.
+    words: [u64; PLACES],
     used: u8,
     /// Row of the epoch ring, counted from 1; 0: none.
     epoch: u8,
 }
 
 impl Points {
-    pub(crate) const NONE: Self = Self { seqs: [Seq::ZERO; PLACES], streams: [0; PLACES], used: 0, epoch: 0 };
+    pub(crate) const NONE: Self = Self { words: [0; PLACES], used: 0, epoch: 0 };
 
-    pub(crate) fn one(mark: Mark) -> Self {
-        let mut points = Self::NONE;
-        points.put(mark);
-        points
+    pub(crate) const fn one(mark: Mark) -> Self {
+        Self { words: [mark.word(), 0, 0], used: 1, epoch: 0 }
+    }
+
+    /// The points that [`parts`](Self::parts) took apart. Words that are not used are any.
+    pub(crate) fn of_parts(words: [u64; PLACES], used: u8, epoch: u8) -> Self {
+        let [first, second, _] = words;
+        let words = match used {
+            0 => [0; PLACES],
+            1 => [first, 0, 0],
+            2 => [first, second, 0],
+            _ => words,
+        };
+        Self { words, used, epoch }
+    }
+
+    /// The marks' words, how many there are (at most 3), and the epoch (below 16).
+    pub(crate) const fn parts(&self) -> ([u64; PLACES], u8, u8) {
+        (self.words, self.used, self.epoch)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.used == 0 && self.epoch == 0
     }
 
-    pub(crate) fn marks(&self) -> impl Iterator<Item = Mark> + Clone {
-        self.seqs
-            .into_iter()
-            .zip(self.streams)
-            .take(usize::from(self.used))
-            .map(|(seq, stream)| Mark { stream: usize::from(stream), seq })
+    pub(crate) fn marks(&self) -> impl Iterator<Item = Mark> + Clone + use<> {
+        self.words.into_iter().take(usize::from(self.used)).map(Mark::of_word)
     }
 
     /// The row of the epoch ring that the block waits for as well.
@@ -73,20 +101,17 @@ impl Points {
     /// Adds a position, or raises the one of the same stream. False: no place is left.
     pub(crate) fn put(&mut self, mark: Mark) -> bool {
         let used = usize::from(self.used);
-        let mut places = self.seqs.iter_mut().zip(self.streams.iter_mut());
-        for _ in 0..used {
-            if let Some((seq, stream)) = places.next()
-                && usize::from(*stream) == mark.stream
-            {
-                *seq = (*seq).max(mark.seq);
+        let mut places = self.words.iter_mut();
+        for word in places.by_ref().take(used) {
+            if Mark::of_word(*word).stream == mark.stream {
+                *word = (*word).max(mark.word());
                 return true;
             }
         }
-        let Some((seq, stream)) = places.next() else {
+        let Some(word) = places.next() else {
             return false;
         };
-        *seq = mark.seq;
-        *stream = mark.stream as u16;
+        *word = mark.word();
         self.used = self.used.wrapping_add(1);
         true
     }

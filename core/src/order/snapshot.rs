@@ -212,17 +212,6 @@ impl Order<'_> {
         self.snapshots.cell(Self::epoch_row(epoch), stream)
     }
 
-    /// The marks of an epoch, one a stream.
-    pub(crate) fn epoch_marks(&self, epoch: usize) -> impl Iterator<Item = Mark> {
-        self.snapshots.row(Self::epoch_row(epoch)).iter().enumerate().map(|(stream, &seq)| Mark { stream, seq })
-    }
-
-    /// All positions that the points stand for.
-    pub(crate) fn all_marks(&self, points: &Points) -> impl Iterator<Item = Mark> {
-        let epoch = points.epoch().map(|epoch| self.epoch_marks(epoch));
-        points.marks().chain(epoch.into_iter().flatten())
-    }
-
     /// The costliest way in which the points are reached by the stream.
     pub(crate) fn reach(&self, stream: usize, points: &Points, level: Level) -> Reach {
         let mut worst = None;
@@ -302,6 +291,21 @@ impl Order<'_> {
         self.merged(a, b, Level::Known).or_else(left)
     }
 
+    /// As [`merged`](Self::merged), for two blocks of one position each, in words: by far the most.
+    pub(crate) fn merged_ones(&self, a: u64, b: u64, level: Level) -> Option<Points> {
+        let (first, second) = (Mark::of_word(a), Mark::of_word(b));
+        if first.stream != second.stream {
+            return self.merged(&Points::one(first), &Points::one(second), level);
+        }
+        let stream = self.stream(first.stream);
+        let (earlier, later) = (first.seq.min(second.seq), first.seq.max(second.seq));
+        if later <= self.done(first.stream, level) {
+            return Some(if earlier == later { Points::one(first) } else { Points::NONE });
+        }
+        let unknown = earlier == later || plant::on(Plant::MergeTooFar) || stream.shared < earlier;
+        unknown.then(|| Points::one(Mark { seq: later, ..first }))
+    }
+
     /// The points of two neighbours as one block, where no stream loses by it (DESIGN: splitting and merging).
     pub(crate) fn merged(&self, a: &Points, b: &Points, level: Level) -> Option<Points> {
         if a == b {
@@ -325,5 +329,18 @@ impl Order<'_> {
             merged.put(alike(mark)?);
         }
         Some(merged)
+    }
+}
+
+impl<'a> Order<'a> {
+    /// The marks of an epoch, one a stream.
+    pub(crate) fn epoch_marks<'o>(&'o self, epoch: usize) -> impl Iterator<Item = Mark> + use<'o, 'a> {
+        self.snapshots.row(Self::epoch_row(epoch)).iter().enumerate().map(|(stream, &seq)| Mark { stream, seq })
+    }
+
+    /// All positions that the points stand for.
+    pub(crate) fn all_marks<'o>(&'o self, points: &Points) -> impl Iterator<Item = Mark> + use<'o, 'a> {
+        let epoch = points.epoch().map(|epoch| self.epoch_marks(epoch));
+        points.marks().chain(epoch.into_iter().flatten())
     }
 }

@@ -2,10 +2,10 @@
 
 use super::state::Freed;
 use super::{Lock, Runtime, State, Step};
-use crate::block::{self, Block};
+use crate::block;
 use crate::driver::Driver;
 use crate::error::{BadPointer, FreeError, Unusable, UseError};
-use crate::id::{LabelId, PoolId, StreamId};
+use crate::id::{PoolId, StreamId};
 use crate::order::{Mark, UNTIL_FREE};
 use crate::policy::UseUntil;
 use crate::trace::{Record, Sink, Verb};
@@ -15,7 +15,7 @@ impl State<'_> {
     /// The live block that starts at `ptr`.
     pub(super) fn find_live(&self, ptr: DevicePtr) -> Result<usize, BadPointer> {
         match self.facts.blocks.find(ptr.0) {
-            Some(slot) if self.facts.blocks.get(slot).state == block::State::Live => Ok(slot),
+            Some(slot) if self.facts.blocks.get(slot).state() == block::State::Live => Ok(slot),
             _ => Err(self.explain_pointer(ptr)),
         }
     }
@@ -30,17 +30,16 @@ impl State<'_> {
             return BadPointer::Unknown(ptr);
         };
         let block = self.facts.blocks.get(holding);
-        match block.state {
+        match block.state() {
             block::State::Live => {
-                BadPointer::Interior { ptr, start: DevicePtr(block.at), size: Bytes(block.size), id: block.id }
+                BadPointer::Interior { ptr, start: DevicePtr(block.at), size: Bytes(block.size), id: block.id() }
             }
             block::State::Free => {
-                let own = block.at == ptr.0 && block.id.0 != 0;
                 let recent = self.recent_free(ptr.0);
-                let covering = block.points.marks().last();
-                let mark = if own { covering } else { recent.map(|freed| freed.mark).or(covering) };
-                let id = if own { Some(block.id) } else { recent.map(|freed| freed.id) };
-                BadPointer::AlreadyFree { ptr, freed_at: mark.map(|mark| self.facts.order.point(mark)), id }
+                let covering = block.points().marks().last();
+                let mark = recent.map(|freed| freed.mark).or(covering);
+                let freed_at = mark.map(|mark| self.facts.order.point(mark));
+                BadPointer::AlreadyFree { ptr, freed_at, id: recent.map(|freed| freed.id) }
             }
             _ => BadPointer::Unmapped { ptr, pool: pool_id },
         }
@@ -52,16 +51,17 @@ impl State<'_> {
             return Err(FreeError::Capturing(stream));
         }
         let found = self.find_live(ptr)?;
-        let Block { pool, size, asked, id, points, at, .. } = *self.facts.blocks.get(found);
-        let pool = pool as usize;
+        let block = self.facts.blocks.get(found);
+        let (pool, size, asked, id, at) = (block.pool(), block.size, block.asked(), block.id(), block.at);
+        let points = block.points();
         let seq = self.facts.order.tick_open(slot);
         let closed = self.facts.order.close_points(points, Mark { stream: slot, seq });
         let freed = self.next_free(Freed { at, id, mark: Mark { stream: slot, seq } });
         self.facts.blocks.withdraw(found);
         // The points were closed for this block alone: they are moved in, not copied.
-        self.facts.describe(found, |b| {
-            *b = Block { points: closed, freed, label: LabelId::NONE, asked: 0, ..*b };
-        });
+        let block = self.facts.blocks.get_mut(found);
+        block.set_points(closed);
+        block.set_freed(freed);
         self.facts.pool_mut(pool).take_used(size, asked);
         self.facts.settle_free(found);
         let offset = Bytes(at.wrapping_sub(self.facts.pool(pool).base));
@@ -79,8 +79,10 @@ impl State<'_> {
             UseUntil::Free => Mark { stream: slot, seq: UNTIL_FREE },
         };
         let block = self.facts.blocks.get_mut(found);
-        block.points.add_use(mark);
-        let (id, pool) = (block.id, block.pool as usize);
+        let mut points = block.points();
+        points.add_use(mark);
+        block.set_points(points);
+        let (id, pool) = (block.id(), block.pool());
         let pool = self.facts.pool_id(pool);
         self.record(Record::Use { pool, stream, seq, id, until });
         Ok(())
@@ -111,7 +113,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         self.enter(|state| {
             let check = state.facts.find_pool(pool).map_err(FreeError::from).and_then(|slot| {
                 let found = state.find_live(ptr)?;
-                let owner = state.facts.blocks.get(found).pool as usize;
+                let owner = state.facts.blocks.get(found).pool();
                 let mine = owner == slot;
                 let owner = state.facts.pool_id(owner);
                 if mine { Ok(()) } else { Err(BadPointer::OtherPool { ptr, pool: owner }.into()) }

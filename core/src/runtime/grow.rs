@@ -103,7 +103,7 @@ impl State<'_> {
         let run = self.facts.carve(growth.hole, growth.from, growth.to).map_err(Failure::Arena)?;
         self.facts.each_beside(run, &growth, |facts, slot| {
             facts.unlist(slot);
-            facts.describe(slot, |b| b.state = block::State::Transit);
+            facts.blocks.get_mut(slot).set_state(block::State::Transit);
             slot
         });
         let pool = self.facts.pool_mut(ask.pool);
@@ -364,7 +364,7 @@ impl Grow {
     /// What is there is enough for the malloc: the rest of an eager growth stays a hole. False: the arena has no slot to
     /// cut it off.
     fn shorten(&mut self, state: &mut State<'_>) -> bool {
-        let points = state.facts.blocks.get(self.run).points;
+        let points = state.facts.blocks.get(self.run).points();
         let Ok(rest) = state.facts.cut(self.run, self.at.wrapping_sub(self.growth.from)) else { return false };
         state.facts.settle_hole(rest, points);
         (self.growth.to, self.growth.end) = (self.at, self.at);
@@ -403,9 +403,9 @@ impl Grow {
             state.fail("a granule that was just mapped is not there");
         }
         state.facts.each_beside(self.run, &self.growth, Facts::settle_free);
-        if state.facts.blocks.get(self.run).state == block::State::Transit {
+        if state.facts.blocks.get(self.run).state() == block::State::Transit {
             // What it waited for as a hole is still its own.
-            let points = state.facts.blocks.get(self.run).points;
+            let points = state.facts.blocks.get(self.run).points();
             state.facts.settle_hole(self.run, points);
         }
         state.facts.pool_mut(self.pool).end_transit();
@@ -420,7 +420,7 @@ impl State<'_> {
     /// no slot for the rest, the malloc gets it too.
     pub(super) fn finish_grow(&mut self, ask: &Ask, run: usize, growth: &Growth, fresh: Points) -> usize {
         self.facts.set_points(run, fresh);
-        self.facts.describe(run, |b| b.class = ask.class);
+        self.facts.blocks.get_mut(run).set_class(ask.class);
         let spare = growth.end.wrapping_sub(growth.start).saturating_sub(ask.size);
         // With blocks behind it only, what is over is the run's front.
         if growth.start == growth.from && growth.end > growth.to && spare > 0 {
@@ -450,8 +450,8 @@ impl State<'_> {
             && let Some(missing) = size.checked_sub(self.facts.blocks.get(slot).size).filter(|&bytes| bytes > 0)
         {
             self.cut_rest(next, missing);
-            let mut points = self.facts.blocks.get(slot).points;
-            points.add_all(&self.facts.blocks.get(next).points);
+            let mut points = self.facts.blocks.get(slot).points();
+            points.add_all(&self.facts.blocks.get(next).points());
             self.facts.join(slot, points);
         }
     }

@@ -8,7 +8,7 @@ use super::grow::{Failure, Grow, Grown};
 use super::release::Release;
 use super::state::{Lay, completion};
 use super::{Action, Outcome, Plan, State, Step};
-use crate::block::{self, Block};
+use crate::block::Block;
 use crate::driver::{Completion, DriverErrorKind};
 use crate::error::{MallocError, OutOfMemory, Unusable};
 use crate::id::{LabelId, PoolId, StreamId};
@@ -299,11 +299,11 @@ impl Malloc {
         let (asked, label, stream) = (self.asked, self.label, self.ask.stream);
         let owner = plant::on(Plant::FreeOnAllocator).then_some(Mark { stream, seq: self.seq });
         // What the stream comes after by the legacy stream's rules alone is not behind it yet: its free is no action.
-        let kept = state.facts.order.implied_only(stream, &state.facts.blocks.get(slot).points);
-        state.facts.set_points(slot, owner.map_or(kept, Points::one));
-        state.facts.describe(slot, |b| {
-            *b = Block { state: block::State::Live, id, asked: asked.0, label, freed: 0, ..*b };
-        });
+        let kept = state.facts.order.implied_only(stream, &state.facts.blocks.get(slot).points());
+        state.facts.set_points(slot, Points::NONE);
+        state.facts.order.hold_points(&kept);
+        let block = state.facts.blocks.get_mut(slot);
+        block.become_live(id, asked.0, label, owner.map_or(kept, Points::one));
         if !state.facts.blocks.publish(slot) {
             state.fail("block lookup is full");
         }

@@ -20,11 +20,11 @@ impl State<'_> {
         let mut epoch = None;
         let mut bytes = 0u64;
         for (_, block) in self.facts.blocks.walk(Link::to(first)) {
-            for mark in block.points.marks() {
+            for mark in block.points().marks() {
                 // A run may have more points than a record names; the first of each stream stand for it.
                 points.put(mark);
             }
-            epoch = epoch.or(block.points.epoch());
+            epoch = epoch.or(block.points().epoch());
             bytes = bytes.saturating_add(block.size);
             if bytes >= size {
                 break;
@@ -42,10 +42,10 @@ impl State<'_> {
         let after = self.facts.blocks.walk(run.next);
         for (_, block) in before.take_while(|(_, b)| growth.takes(b)).chain(after.take_while(|(_, b)| growth.takes(b)))
         {
-            for mark in block.points.marks() {
+            for mark in block.points().marks() {
                 points.put(mark);
             }
-            epoch = epoch.or(block.points.epoch());
+            epoch = epoch.or(block.points().epoch());
         }
         self.log_points(&points, epoch)
     }

@@ -5,9 +5,9 @@ use crate::arena::Link;
 use crate::block::{Block, Class, State};
 use crate::error::ArenaFull;
 use crate::facts::Facts;
+use crate::free_index::Tenant;
 use crate::growth::Growth;
-use crate::id::AllocId;
-use crate::order::{Points, Users};
+use crate::order::{Mark, Points, Users};
 use crate::plant::{self, Plant};
 use crate::release::Releasable;
 use crate::reuse::{Choice, Taken, is_settled};
@@ -19,17 +19,20 @@ impl Facts<'_> {
     /// Replaces a block's points.
     pub(super) fn set_points(&mut self, slot: usize, points: Points) {
         self.order.hold_points(&points);
-        let old = core::mem::replace(&mut self.blocks.get_mut(slot).points, points);
-        self.order.drop_points(&old);
+        let block = self.blocks.get_mut(slot);
+        if block.has_epoch() {
+            self.order.drop_points(&block.points());
+        }
+        block.set_points(points);
     }
 
     /// Cuts a block after `size` bytes; neither part is in an index afterwards.
     pub(super) fn cut(&mut self, slot: usize, size: u64) -> Result<usize, ArenaFull> {
         let second = self.blocks.split(slot, size)?;
         if plant::on(Plant::RemainderWithoutPoints) {
-            self.blocks.get_mut(second).points = Points::NONE;
+            self.blocks.get_mut(second).set_points(Points::NONE);
         }
-        let points = self.blocks.get(second).points;
+        let points = self.blocks.get(second).points();
         self.order.hold_points(&points);
         Ok(second)
     }
@@ -39,14 +42,16 @@ impl Facts<'_> {
         let Some(next) = self.blocks.get(slot).next.slot() else {
             return;
         };
-        self.set_points(next, Points::NONE);
+        let block = self.blocks.get(next);
+        let (freed, class) = (block.freed().max(self.blocks.get(slot).freed()), block.class());
+        if block.has_epoch() {
+            self.set_points(next, Points::NONE);
+        }
         self.set_points(slot, points);
-        let Block { freed, class, .. } = *self.blocks.get(next);
         let block = self.blocks.get_mut(slot);
-        block.freed = block.freed.max(freed);
-        block.id = AllocId(0);
-        if block.class != class {
-            block.class = Class::Large;
+        block.set_freed(freed);
+        if block.class() != class {
+            block.set_class(Class::Large);
         }
         self.blocks.absorb_next(slot);
     }
@@ -57,39 +62,50 @@ impl Facts<'_> {
     }
 
     fn list(&mut self, slot: usize) {
-        self.index.insert(&mut self.blocks, slot);
+        let block = self.blocks.get(slot);
+        let former = block.marks() > 0 && self.order.is_former(Mark::of_word(block.first_mark()));
+        let tenant = if former { Tenant::Former } else { Tenant::Present };
+        self.index.insert(&mut self.blocks, slot, tenant);
     }
 
     /// The points of two free neighbours, or two holes, as one block, if they may merge.
     fn mergeable(&self, first: usize, second: usize) -> Option<Points> {
         let (a, b) = (self.blocks.get(first), self.blocks.get(second));
-        let pool = self.pool(a.pool as usize);
-        // Where classes had to share a granule, its parts belong together again once they are free.
-        let alike = a.class == b.class || pool.granule_up(b.at) != b.at;
-        match (a.state, b.state) {
-            (State::Free, State::Free) if alike => {}
-            (State::Hole, State::Hole) => return self.order.merged_holes(&a.points, &b.points),
+        match (a.state(), b.state()) {
+            (State::Free, State::Free) => {}
+            (State::Hole, State::Hole) => return self.order.merged_holes(&a.points(), &b.points()),
             _ => return None,
         }
-        let merged = self.order.merged(&a.points, &b.points, pool.level());
+        let pool = self.pool(a.pool());
+        // Where classes had to share a granule, its parts belong together again once they are free.
+        if a.class() != b.class() && pool.granule_up(b.at) == b.at {
+            return None;
+        }
+        let merged = match (a.is_ones(), b.is_ones()) {
+            (true, true) => self.order.merged_ones(a.first_mark(), b.first_mark(), pool.level()),
+            _ => self.order.merged(&a.points(), &b.points(), pool.level()),
+        };
         // Granules that could be moved or released stay so.
         let pins = |block: &Block| self.granules_inside(block).is_some() && is_settled(self, block);
         let alone = || {
             let one = self.device(pool.device).is_some_and(|device| device.streams == 1);
-            if !one || pins(a) || pins(b) { None } else { self.order.merged_alone(&a.points, &b.points, pool.device) }
+            if !one || pins(a) || pins(b) {
+                None
+            } else {
+                self.order.merged_alone(&a.points(), &b.points(), pool.device)
+            }
         };
         merged.or_else(alone)
     }
 
     /// Makes a block free and lists it, merged with those neighbours that lose nothing by it. Returns what it became.
     pub(super) fn settle_free(&mut self, slot: usize) -> usize {
-        self.blocks.get_mut(slot).state = State::Free;
+        self.blocks.get_mut(slot).set_state(State::Free);
         let mut slot = self.merge_around(slot);
         // A small block that fills whole granules is nobody's small memory any more.
         let block = self.blocks.get(slot);
-        let whole = self.granules_inside(block) == Some((block.at, block.end()));
-        if block.class == Class::Small && whole {
-            self.blocks.get_mut(slot).class = Class::Large;
+        if block.class() == Class::Small && self.granules_inside(block) == Some((block.at, block.end())) {
+            self.blocks.get_mut(slot).set_class(Class::Large);
             slot = self.merge_around(slot);
         }
         self.list(slot);
@@ -102,6 +118,9 @@ impl Facts<'_> {
             let Some(prev) = self.blocks.get(slot).prev.slot() else {
                 break;
             };
+            if !self.blocks.get(prev).is_listed() {
+                break;
+            }
             let Some(points) = self.mergeable(prev, slot) else {
                 break;
             };
@@ -113,6 +132,9 @@ impl Facts<'_> {
             let Some(next) = self.blocks.get(slot).next.slot() else {
                 break;
             };
+            if !self.blocks.get(next).is_listed() {
+                break;
+            }
             let Some(points) = self.mergeable(slot, next) else {
                 break;
             };
@@ -126,9 +148,8 @@ impl Facts<'_> {
     pub(super) fn settle_hole(&mut self, slot: usize, points: Points) -> usize {
         self.set_points(slot, points);
         let block = self.blocks.get_mut(slot);
-        block.state = State::Hole;
-        block.class = Class::Large;
-        block.id = AllocId(0);
+        block.set_state(State::Hole);
+        block.set_class(Class::Large);
         let mut slot = slot;
         if let Some(prev) = block.prev.slot()
             && let Some(points) = self.mergeable(prev, slot)
@@ -167,11 +188,11 @@ impl Facts<'_> {
             let Some(next) = self.blocks.get(middle).next.slot() else { break };
             self.unlist(next);
             self.end_at(next, to)?;
-            let mut points = self.blocks.get(middle).points;
-            points.add_all(&self.blocks.get(next).points);
+            let mut points = self.blocks.get(middle).points();
+            points.add_all(&self.blocks.get(next).points());
             self.join(middle, points);
         }
-        self.blocks.get_mut(middle).state = State::Transit;
+        self.blocks.get_mut(middle).set_state(State::Transit);
         Ok(middle)
     }
 
@@ -189,7 +210,22 @@ impl Facts<'_> {
     /// All or nothing.
     pub(super) fn take(&mut self, choice: Choice, size: u64) -> Result<usize, ArenaFull> {
         match choice.taken {
-            Taken::Front(first) | Taken::Run(first) => {
+            Taken::Front(slot) => {
+                // The usual case, written out: all of a block, or its front.
+                let rest = self.blocks.get(slot).size > size;
+                if rest && self.blocks.room() == 0 {
+                    return Err(self.blocks.full());
+                }
+                self.unlist(slot);
+                self.blocks.get_mut(slot).set_state(State::Transit);
+                if rest {
+                    let rest = self.cut(slot, size)?;
+                    self.blocks.get_mut(rest).set_state(State::Free);
+                    self.list(rest);
+                }
+                Ok(slot)
+            }
+            Taken::Run(first) => {
                 let at = self.blocks.get(first).at;
                 self.carve(first, at, at.wrapping_add(size))
             }
@@ -200,11 +236,11 @@ impl Facts<'_> {
                     return Err(self.blocks.full());
                 }
                 let slot = self.carve(block, from, to)?;
-                let class = match self.blocks.get(slot).class {
+                let class = match self.blocks.get(slot).class() {
                     Class::Small => Class::Large,
                     Class::Large => Class::Small,
                 };
-                self.blocks.get_mut(slot).class = class;
+                self.blocks.get_mut(slot).set_class(class);
                 self.trim_front(slot, size)?;
                 Ok(slot)
             }
@@ -229,7 +265,7 @@ impl Facts<'_> {
             if !self.can_merge_on(slot, at) {
                 continue;
             }
-            let Block { state, points, .. } = *self.blocks.get(slot);
+            let (state, points) = (self.blocks.get(slot).state(), self.blocks.get(slot).points());
             self.unlist(slot);
             let merged = if state == State::Hole { self.settle_hole(slot, points) } else { self.settle_free(slot) };
             at = Link::to(merged);
@@ -246,8 +282,8 @@ impl Facts<'_> {
     fn can_merge_on(&self, slot: usize, next: Link) -> bool {
         let block = self.blocks.get(slot);
         let joins = next.slot().is_some_and(|next| self.mergeable(slot, next).is_some());
-        let whole = block.state == State::Free
-            && block.class == Class::Small
+        let whole = block.state() == State::Free
+            && block.class() == Class::Small
             && self.granules_inside(block) == Some((block.at, block.end()));
         joins || whole
     }
@@ -274,7 +310,7 @@ impl Facts<'_> {
     /// Begins to move or release granules: they are in transit.
     pub(super) fn begin_moving(&mut self, what: Releasable) -> Result<Moving, ArenaFull> {
         let block = self.carve(what.block, what.from, what.to)?;
-        let pool = self.blocks.get(block).pool as usize;
+        let pool = self.blocks.get(block).pool();
         self.pool_mut(pool).begin_transit();
         Ok(Moving { block, at: what.from, to: what.to, set_aside: false, points: Points::NONE })
     }
@@ -282,8 +318,8 @@ impl Facts<'_> {
     /// Sets a block in transit aside until a release tries again.
     pub(super) fn set_aside(&mut self, slot: usize) {
         let block = self.blocks.get_mut(slot);
-        block.state = State::Quarantined;
-        let pool = block.pool as usize;
+        block.set_state(State::Quarantined);
+        let pool = block.pool();
         let pool = self.pool_mut(pool);
         pool.set_aside = pool.set_aside.wrapping_add(1);
     }
@@ -291,8 +327,8 @@ impl Facts<'_> {
     /// Begins to move what was set aside.
     pub(super) fn begin_moving_aside(&mut self, slot: usize) -> Moving {
         let block = self.blocks.get_mut(slot);
-        block.state = State::Transit;
-        let (pool, at, to) = (block.pool as usize, block.at, block.end());
+        block.set_state(State::Transit);
+        let (pool, at, to) = (block.pool(), block.at, block.end());
         let slots = self.pool_mut(pool);
         slots.set_aside = slots.set_aside.wrapping_sub(1);
         slots.begin_transit();
@@ -302,8 +338,9 @@ impl Facts<'_> {
     /// Ends a move: what was unmapped becomes a hole, what was not is free again. Where the arena has no slot to keep
     /// the two apart, all of it is set aside until the next release.
     pub(super) fn end_moving(&mut self, moving: Moving) {
-        let Block { at: from, pool, points, .. } = *self.blocks.get(moving.block);
-        self.pool_mut(pool as usize).end_transit();
+        let block = self.blocks.get(moving.block);
+        let (from, pool, points) = (block.at, block.pool(), block.points());
+        self.pool_mut(pool).end_transit();
         // A run may have had more points than fit; what is free again waits for everything then.
         if moving.at < moving.to && points.wants_epoch_at_free() {
             let everything = self.order.points_of_everything(Users::Anywhere);
@@ -322,11 +359,6 @@ impl Facts<'_> {
         } else {
             self.set_aside(moving.block);
         }
-    }
-
-    /// Replaces an unlisted block's whole description but its place.
-    pub(super) fn describe(&mut self, slot: usize, change: impl FnOnce(&mut Block)) {
-        change(self.blocks.get_mut(slot));
     }
 }
 

@@ -7,7 +7,8 @@ use crate::block::{self, Block};
 use crate::driver::{Capabilities, Driver, DriverError, Properties};
 use crate::error::{Arena, ArenaFull, OrderError, PoolError, Unusable};
 use crate::facts::MAX_DEVICES;
-use crate::id::{DeviceId, LabelId, PoolId};
+use crate::free_index::Tenant;
+use crate::id::{DeviceId, PoolId};
 use crate::order::Users;
 use crate::plant::{self, Plant};
 use crate::policy::{Attribute, Destroy, PoolConfig, Tuning};
@@ -306,13 +307,7 @@ impl State<'_> {
         config: PoolConfig,
         device: &Properties,
     ) -> Result<PoolId, PoolError> {
-        let hole = Block {
-            at: base.0,
-            size: shape.range,
-            pool: slot as u32,
-            state: block::State::Hole,
-            ..<Block as crate::arena::Empty>::EMPTY
-        };
+        let hole = Block::new(slot, base.0, shape.range, block::State::Hole);
         if self.is_bad_range(slot, base, shape, device) {
             self.facts.pool_mut(slot).standing = Standing::Vacant;
             return Err(PoolError::BadRange { base, bytes: Bytes(shape.range) });
@@ -342,8 +337,8 @@ impl State<'_> {
             first: Link::to(first),
             ..<PoolSlot as crate::arena::Empty>::EMPTY
         };
-        self.facts.index.clear(slot);
-        self.facts.index.insert(&mut self.facts.blocks, first);
+        self.facts.index.open(slot, device.alignment.0);
+        self.facts.index.insert(&mut self.facts.blocks, first, Tenant::Present);
         let id = self.facts.pool_id(slot);
         self.log.forget_pool(id);
         self.record(Record::PoolCreated { pool: id });
@@ -385,11 +380,12 @@ impl State<'_> {
     fn abandon_live(&mut self, slot: usize) {
         let device = self.facts.pool(slot).device;
         let elsewhere = |block: &Block| {
-            let mut uses = self.facts.order.all_marks(&block.points);
-            block.points.wants_epoch_at_free() || uses.any(|mark| self.facts.order.stream(mark.stream).device != device)
+            let mut uses = self.facts.order.all_marks(&block.points());
+            block.points().wants_epoch_at_free()
+                || uses.any(|mark| self.facts.order.stream(mark.stream).device != device)
         };
         let first = self.facts.pool(slot).first;
-        let told = self.facts.blocks.walk(first).any(|(_, b)| b.state == block::State::Live && elsewhere(b));
+        let told = self.facts.blocks.walk(first).any(|(_, b)| b.state() == block::State::Live && elsewhere(b));
         let users = if told && !plant::on(Plant::AbandonedElsewhere) { Users::Anywhere } else { Users::Of(device) };
         let points = self.facts.order.points_of_everything(users);
         let mut at = self.facts.pool(slot).first;
@@ -397,13 +393,12 @@ impl State<'_> {
             let Some(found) = at.slot() else { break };
             let block = *self.facts.blocks.get(found);
             at = block.next;
-            if block.state != block::State::Live {
+            if block.state() != block::State::Live {
                 continue;
             }
             self.facts.blocks.withdraw(found);
             self.facts.set_points(found, points);
-            self.facts.describe(found, |b| *b = Block { label: LabelId::NONE, asked: 0, ..*b });
-            self.facts.pool_mut(slot).take_used(block.size, block.asked);
+            self.facts.pool_mut(slot).take_used(block.size, block.asked());
             let merged = self.facts.settle_free(found);
             at = self.facts.blocks.get(merged).next;
         }
@@ -418,7 +413,7 @@ impl State<'_> {
             at = self.facts.blocks.get(found).next;
             self.facts.blocks.remove(found);
         }
-        self.facts.index.clear(slot);
+        self.facts.index.close(slot);
         let generation = self.facts.pool(slot).generation;
         *self.facts.pool_mut(slot) = PoolSlot { generation, ..<PoolSlot as crate::arena::Empty>::EMPTY };
     }

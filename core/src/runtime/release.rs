@@ -149,7 +149,7 @@ impl Release {
     fn retry(&mut self, state: &mut State<'_>) -> Option<Action> {
         let first = state.facts.pool(self.pool).first;
         let settled = |b: &block::Block| is_settled(&state.facts, b);
-        let ready = |b: &block::Block| b.state == block::State::Quarantined && settled(b);
+        let ready = |b: &block::Block| b.state() == block::State::Quarantined && settled(b);
         let any = state.facts.pool(self.pool).set_aside > 0;
         let aside = if any { state.facts.blocks.walk(first).find(|(_, b)| ready(b)) } else { None };
         if let Some((slot, _)) = aside {

@@ -45,7 +45,7 @@ impl State<'_> {
             let Some(slot) = at.slot() else { break };
             let block = *self.facts.blocks.get(slot);
             at = block.next;
-            if block.state != crate::block::State::Free {
+            if block.state() != crate::block::State::Free {
                 continue;
             }
             let held = self.add_pending(ask, &block);
@@ -64,13 +64,13 @@ impl State<'_> {
     /// Counts a free block with each stream that holds it back. O(1), with an epoch O(streams).
     fn add_pending(&mut self, ask: &Ask, block: &Block) -> bool {
         let mut held = false;
-        for mark in block.points.marks() {
+        for mark in block.points().marks() {
             held |= self.add_pending_on(ask, block, mark, block.size);
         }
-        let Some(epoch) = block.points.epoch() else { return held };
+        let Some(epoch) = block.points().epoch() else { return held };
         for stream in 0..self.facts.order.width() {
             let mark = Mark { stream, seq: self.facts.order.epoch_seq(epoch, stream) };
-            let counted = block.points.marks().any(|m| m.stream == stream);
+            let counted = block.points().marks().any(|m| m.stream == stream);
             held |= self.add_pending_on(ask, block, mark, if counted { 0 } else { block.size });
         }
         held
@@ -166,12 +166,12 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
             let slot = state.find_live(ptr).map_err(|_| Unusable::Busy)?;
             let block = *state.facts.blocks.get(slot);
             Ok::<_, Unusable>(BlockInfo {
-                pool: state.facts.pool_id(block.pool as usize),
+                pool: state.facts.pool_id(block.pool()),
                 start: DevicePtr(block.at),
                 given: Bytes(block.size),
-                asked: Bytes(block.asked),
-                id: block.id,
-                label: block.label,
+                asked: Bytes(block.asked()),
+                id: block.id(),
+                label: block.label(),
             })
         });
         found.ok()

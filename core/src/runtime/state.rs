@@ -6,7 +6,7 @@ use crate::block::Blocks;
 use crate::driver::{Completion, DriverError, MarkerSlot, NativeStream};
 use crate::error::{Corrupt, Unusable};
 use crate::facts::Facts;
-use crate::free_index::FreeIndex;
+use crate::free_index::{FreeIndex, IndexArenas};
 use crate::granule::Granules;
 use crate::id::{AllocId, DeviceId};
 use crate::name::Names;
@@ -81,10 +81,11 @@ impl<'a> State<'a> {
             marker_clocks: arenas.marker_clocks,
             snapshots: arenas.snapshots,
         });
+        let index = IndexArenas { bins: arenas.bins, homes: arenas.homes, heads: arenas.heads, words: arenas.words };
         let facts = Facts {
             order,
             blocks: Blocks::new(arenas.blocks, arenas.block_lookup),
-            index: FreeIndex::new(arenas.bins),
+            index: FreeIndex::new(index, capacities.pools, capacities.streams),
             granules: Granules::new(arenas.granules, arenas.granule_lookup),
             pools: Slots::new(arenas.pools),
             devices: heapless::Vec::new(),

@@ -1,8 +1,9 @@
 //! The storage that the embedder gives: arenas of a fixed capacity, all zero when untouched.
 
 use crate::arena::{Empty, Link};
-use crate::block::Block;
-use crate::free_index::Bins;
+use crate::bins::{HeadWord, LEAST_HEADS, words_for};
+use crate::block::{Block, MAX_BLOCKS, MAX_POOLS};
+use crate::free_index::{Bins, HOMES, POOL_BINS};
 use crate::granule::Granule;
 use crate::name::Name;
 use crate::order::{EPOCHS, EventSlot, FLIGHTS, MarkerState, StreamSlot};
@@ -20,9 +21,9 @@ pub struct Capacities {
     pub events: usize,
     /// Markers of weir's own at once.
     pub markers: usize,
-    /// Pools at once.
+    /// Pools at once, at most 512.
     pub pools: usize,
-    /// Blocks at once: live, free and holes together.
+    /// Blocks at once: live, free and holes together; at most 16,777,214.
     pub blocks: usize,
     /// Granules at once.
     pub granules: usize,
@@ -51,6 +52,8 @@ impl Default for Capacities {
 /// Clock rows that synchronisations in flight and epochs take.
 const SNAPSHOTS: usize = FLIGHTS + EPOCHS;
 
+const WORDS: usize = words_for(LEAST_HEADS);
+
 /// The slices that a runtime lives in. All must be untouched (all zero); [`Arenas::clear`] makes used ones so.
 pub struct Arenas<'a> {
     /// One a stream.
@@ -69,8 +72,15 @@ pub struct Arenas<'a> {
     pub snapshots: &'a mut [Seq],
     /// One a pool.
     pub pools: &'a mut [PoolSlot],
-    /// One a pool.
+    /// Kinds of free blocks that are kept apart: `POOL_BINS` a pool or more. All but five of each pool's are for whichever
+    /// streams have freed; where they run out, blocks are kept with others and judged one by one.
     pub bins: &'a mut [Bins],
+    /// `HOMES` for each pool and stream.
+    pub homes: &'a mut [u16],
+    /// [`heads_for`](crate::slots::heads_for) the blocks, for each of `bins`.
+    pub heads: &'a mut [Link],
+    /// [`words_for`](crate::slots::words_for) those heads, for each of `bins`.
+    pub words: &'a mut [HeadWord],
     /// One a block.
     pub blocks: &'a mut [Block],
     /// Two a block.
@@ -90,6 +100,12 @@ pub struct Arenas<'a> {
 impl Arenas<'_> {
     /// Rows of `snapshots`.
     pub const SNAPSHOT_ROWS: usize = SNAPSHOTS;
+
+    /// Of `bins`, so many for each pool at least.
+    pub const POOL_BINS: usize = POOL_BINS;
+
+    /// Of `homes`, those for each pool and stream.
+    pub const HOMES: usize = HOMES;
 
     pub(super) fn capacities(&self) -> Capacities {
         Capacities {
@@ -114,6 +130,9 @@ impl Arenas<'_> {
         empty(self.markers);
         empty(self.pools);
         empty(self.bins);
+        self.homes.fill(0);
+        self.heads.fill(Link::NONE);
+        empty(self.words);
         empty(self.blocks);
         empty(self.granules);
         empty(self.names);
@@ -145,7 +164,10 @@ pub struct Storage<
     marker_clocks: [[Seq; STREAMS]; MARKERS],
     snapshots: [[Seq; STREAMS]; SNAPSHOTS],
     pools: [PoolSlot; POOLS],
-    bins: [Bins; POOLS],
+    bins: [[Bins; POOL_BINS]; POOLS],
+    homes: [[[u16; HOMES]; STREAMS]; POOLS],
+    heads: [[[Link; LEAST_HEADS]; POOL_BINS]; POOLS],
+    words: [[[HeadWord; WORDS]; POOL_BINS]; POOLS],
     blocks: [Block; BLOCKS],
     block_lookup: [[Link; 2]; BLOCKS],
     granules: [Granule; GRANULES],
@@ -174,6 +196,8 @@ impl<
     pub const fn new() -> Self {
         const {
             assert!(STREAMS <= 1 << 16, "at most 65,536 streams");
+            assert!(POOLS <= MAX_POOLS, "at most 512 pools");
+            assert!(BLOCKS <= MAX_BLOCKS, "at most 16,777,214 blocks");
         }
         Self {
             streams: [const { StreamSlot::EMPTY }; STREAMS],
@@ -184,7 +208,10 @@ impl<
             marker_clocks: [[Seq::ZERO; STREAMS]; MARKERS],
             snapshots: [[Seq::ZERO; STREAMS]; SNAPSHOTS],
             pools: [const { PoolSlot::EMPTY }; POOLS],
-            bins: [const { Bins::EMPTY }; POOLS],
+            bins: [[const { Bins::EMPTY }; POOL_BINS]; POOLS],
+            homes: [[[0; HOMES]; STREAMS]; POOLS],
+            heads: [[[Link::NONE; LEAST_HEADS]; POOL_BINS]; POOLS],
+            words: [[[HeadWord::EMPTY; WORDS]; POOL_BINS]; POOLS],
             blocks: [const { Block::EMPTY }; BLOCKS],
             block_lookup: [[Link::NONE; 2]; BLOCKS],
             granules: [const { Granule::EMPTY }; GRANULES],
@@ -210,7 +237,10 @@ impl<
             marker_clocks: self.marker_clocks.as_flattened_mut(),
             snapshots: self.snapshots.as_flattened_mut(),
             pools: &mut self.pools,
-            bins: &mut self.bins,
+            bins: self.bins.as_flattened_mut(),
+            homes: self.homes.as_flattened_mut().as_flattened_mut(),
+            heads: self.heads.as_flattened_mut().as_flattened_mut(),
+            words: self.words.as_flattened_mut().as_flattened_mut(),
             blocks: &mut self.blocks,
             block_lookup: self.block_lookup.as_flattened_mut(),
             granules: &mut self.granules,

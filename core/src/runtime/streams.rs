@@ -216,6 +216,7 @@ impl State<'_> {
         }
         let StreamConfig { device, context, native, kind } = config;
         let stream = self.facts.order.create_stream(device, context, native, kind)?;
+        self.facts.index.part_with(stream.slot());
         if let Some(device) = self.facts.device_mut(device) {
             device.streams = device.streams.saturating_add(1);
         }

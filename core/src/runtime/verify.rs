@@ -59,15 +59,12 @@ impl State<'_> {
         ensure(pool.used <= pool.reserved, "used <= reserved", slot)?;
         ensure(pool.reserved <= pool.limit, "reserved <= limit", slot)?;
         ensure(pool.used <= pool.used_high && pool.reserved <= pool.reserved_high, "high marks are high", slot)?;
+        self.facts.index.check(&self.facts.blocks, slot).map_err(|what| Violation { what, place: slot })?;
         for (at, kind) in KINDS.into_iter().enumerate() {
             let listed = self.facts.index.entries(&self.facts.blocks, (slot, kind), 0);
             let mut bytes = 0u64;
             for (found, block) in listed {
-                ensure(
-                    Kind::of(block) == Some(kind) && block.pool as usize == slot,
-                    "the index lists what it says",
-                    found,
-                )?;
+                ensure(Kind::of(block) == Some(kind) && block.pool() == slot, "the index lists what it says", found)?;
                 bytes = bytes.wrapping_add(block.size);
             }
             ensure(recount.listed.get(at) == Some(&bytes), "index and blocks agree", slot)?;
@@ -82,7 +79,7 @@ impl State<'_> {
         let mut before = None;
         for (found, block) in self.facts.blocks.walk(pool.first) {
             ensure(block.at == at, "blocks tile the range", found)?;
-            ensure(block.size > 0 && block.pool as usize == slot, "a block is in its pool", found)?;
+            ensure(block.size > 0 && block.pool() == slot, "a block is in its pool", found)?;
             ensure(block.prev.slot() == before, "neighbours know each other", found)?;
             self.verify_block(found, block, pool)?;
             recount.add(block);
@@ -96,27 +93,27 @@ impl State<'_> {
     fn verify_block(&self, found: usize, block: &Block, pool: &PoolSlot) -> Result<(), Violation> {
         let aligned = |unit: u64| block.at.is_multiple_of(unit) && block.size.is_multiple_of(unit);
         ensure(aligned(pool.alignment), "blocks are aligned", found)?;
-        match block.state {
+        match block.state() {
             block::State::Unused => return ensure(false, "a linked block is in use", found),
             block::State::Live => {
                 ensure(self.facts.blocks.find(block.at) == Some(found), "a live block is found by its address", found)?;
-                ensure(block.asked <= block.size, "a block holds what was asked for", found)?;
+                ensure(block.asked() <= block.size, "a block holds what was asked for", found)?;
             }
             block::State::Free => {
-                for mark in self.facts.order.all_marks(&block.points) {
+                for mark in self.facts.order.all_marks(&block.points()) {
                     let head = self.facts.order.stream(mark.stream).head;
                     ensure(mark.seq <= head, "a free block's points have happened", found)?;
                 }
             }
             block::State::Hole => {
                 ensure(aligned(pool.granularity), "holes are whole granules", found)?;
-                ensure(block.points.is_empty() || pool.maps_in_order, "a hole waits only for maps in order", found)?;
+                ensure(block.points().is_empty() || pool.maps_in_order, "a hole waits only for maps in order", found)?;
             }
             block::State::Transit | block::State::Quarantined => {}
         }
-        if matches!(block.state, block::State::Live | block::State::Free) {
+        if matches!(block.state(), block::State::Live | block::State::Free) {
             self.verify_mapped(found, block, pool)?;
-        } else if block.state == block::State::Hole {
+        } else if block.state() == block::State::Hole {
             ensure(self.facts.granules.at(block.at).is_none(), "nothing is mapped in a hole", found)?;
         }
         Ok(())
@@ -126,7 +123,7 @@ impl State<'_> {
         let mut at = pool.granule_down(block.at);
         while at < block.end() {
             let granule = self.facts.granules.at(at);
-            let mine = granule.is_some_and(|g| self.facts.granules.get(g).pool == block.pool);
+            let mine = granule.is_some_and(|g| self.facts.granules.get(g).pool as usize == block.pool());
             ensure(mine, "live and free blocks are mapped", found)?;
             at = at.wrapping_add(pool.granularity);
         }
@@ -139,9 +136,9 @@ const KINDS: [Kind; 3] = [Kind::Free(block::Class::Large), Kind::Free(block::Cla
 impl Recount {
     fn add(&mut self, block: &Block) {
         self.blocks += 1;
-        if block.state == block::State::Live {
+        if block.state() == block::State::Live {
             self.used = self.used.wrapping_add(block.size);
-            self.requested = self.requested.wrapping_add(block.asked);
+            self.requested = self.requested.wrapping_add(block.asked());
             self.live += 1;
         }
         let kind = KINDS.iter().position(|&kind| Kind::of(block) == Some(kind));

@@ -3,7 +3,10 @@
 use crate::op::{EVENTS, STREAMS};
 use crate::oracle::MARKERS;
 use weir::Arenas;
-use weir::slots::{Bins, Block, Empty, EventSlot, Granule, Link, MarkerState, Name, PoolSlot, StreamSlot};
+use weir::slots::{
+    Bins, Block, Empty, EventSlot, Granule, HeadWord, Link, MarkerState, Name, PoolSlot, StreamSlot, heads_for,
+    words_for,
+};
 use weir::trace::{LogStamps, Page};
 use weir::units::Seq;
 
@@ -30,6 +33,9 @@ pub struct Space {
     pub blocks: Vec<Block>,
     snapshots: Vec<Seq>,
     bins: Vec<Bins>,
+    homes: Vec<u16>,
+    heads: Vec<Link>,
+    words: Vec<HeadWord>,
     block_lookup: Vec<Link>,
     granules: Vec<Granule>,
     granule_lookup: Vec<Link>,
@@ -54,7 +60,10 @@ impl Default for Space {
             pools: slots(1),
             blocks: slots(BLOCKS),
             snapshots: slots(Arenas::SNAPSHOT_ROWS * STREAMS),
-            bins: slots(1),
+            bins: slots(Arenas::POOL_BINS),
+            homes: slots(Arenas::HOMES * STREAMS),
+            heads: slots(Arenas::POOL_BINS * heads_for(0)),
+            words: slots(Arenas::POOL_BINS * words_for(heads_for(0))),
             block_lookup: slots(2 * BLOCKS),
             granules: slots(GRANULES),
             granule_lookup: slots(2 * GRANULES),
@@ -80,6 +89,9 @@ impl Space {
             snapshots: &mut self.snapshots,
             pools: &mut self.pools,
             bins: &mut self.bins,
+            homes: &mut self.homes,
+            heads: &mut self.heads,
+            words: &mut self.words,
             blocks: &mut self.blocks,
             block_lookup: &mut self.block_lookup,
             granules: &mut self.granules,

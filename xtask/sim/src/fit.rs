@@ -213,6 +213,10 @@ impl Oracle {
 
     /// The kind of reuse that a piece would be; `None` where the oracle cannot tell.
     fn rank(&self, piece: &Piece, (known, most): (&View, &View)) -> Option<Rank> {
+        // A block of several points counts as freed first: the oracle does not know which of them the pool kept.
+        if piece.points.len() > 1 {
+            return None;
+        }
         let foreign = || piece.points.iter().filter(|point| !known.is_own(point));
         // What it was one block with may have made it the stream's own.
         if piece.crowded || piece.alone || foreign().any(|point| known.implied.has(point.id)) {

@@ -1,0 +1,242 @@
+//! Heads of lists by size, and which of them hold anything: segregated fits in steps of a power of two within each octave,
+//! two levels of 64 (Masmano et al. 2004 find the next list that is filled in the same way). Knows neither blocks nor pools.
+//!
+//! For each 64 heads a word says which are filled, and the least mark in those, so that what lies above a mark is passed
+//! over 64 heads at a time. Which words are not 0 is said by a word of their owner's.
+
+use crate::arena::{Empty, Link, Slots};
+
+/// The fewest heads of one kind that an index works with.
+pub(crate) const LEAST_HEADS: usize = 128;
+
+/// An octave has a power of two of steps: at most so many bits.
+const MAX_STEPS: u32 = 7;
+
+/// Octaves that have heads of their own, at least; larger sizes share the last head.
+const OCTAVES: usize = 32;
+
+/// How many heads a kind of blocks should have in a runtime of so many blocks: the more, the lower the trees. With one for
+/// every 16 blocks (of which a third may be free, and of several kinds) a head seldom has more than a few.
+#[must_use]
+pub const fn heads_for(blocks: usize) -> usize {
+    let mut heads = LEAST_HEADS;
+    while heads < blocks / 16 && heads < OCTAVES << MAX_STEPS {
+        heads *= 2;
+    }
+    heads
+}
+
+/// How many words stand beside so many heads.
+#[must_use]
+pub const fn words_for(heads: usize) -> usize {
+    heads.div_ceil(64)
+}
+
+/// What is said of 64 heads.
+#[derive(Clone, Copy, Debug)]
+pub struct HeadWord {
+    /// Which are filled.
+    filled: u64,
+    /// The least mark in them.
+    least: u64,
+}
+
+impl Empty for HeadWord {
+    const EMPTY: Self = Self { filled: 0, least: 0 };
+}
+
+/// Heads of many kinds, in lent memory. The words of a kind that are not 0 are its owner's to know.
+pub(crate) struct Heads<'a> {
+    heads: Slots<'a, Link>,
+    words: Slots<'a, HeadWord>,
+    /// log2 of the steps in an octave.
+    steps: u32,
+    /// Heads of one kind, in words of 64.
+    width: usize,
+}
+
+/// A head of some kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Bin {
+    pub(crate) kind: usize,
+    pub(crate) bin: usize,
+}
+
+impl Bin {
+    /// The same kind's next.
+    pub(crate) const fn next(self) -> Self {
+        Self { bin: self.bin.wrapping_add(1), ..self }
+    }
+
+    const fn bit(self) -> u64 {
+        1 << (self.bin % 64)
+    }
+}
+
+impl<'a> Heads<'a> {
+    /// `heads` and `words` for so many kinds.
+    pub(crate) fn new(heads: &'a mut [Link], words: &'a mut [HeadWord], kinds: usize) -> Self {
+        let of_one = |all: usize| all.checked_div(kinds).unwrap_or(0);
+        let fits = |steps: u32| {
+            let heads_of_one = OCTAVES << steps;
+            heads_of_one <= of_one(heads.len()) && words_for(heads_of_one) <= of_one(words.len())
+        };
+        let steps = (1..=MAX_STEPS).rev().find(|&steps| fits(steps)).unwrap_or(0);
+        Self { heads: Slots::new(heads), words: Slots::new(words), steps, width: (OCTAVES << steps) / 64 }
+    }
+
+    pub(crate) fn strayed(&self) -> bool {
+        self.heads.strayed() || self.words.strayed()
+    }
+
+    /// The head of a size in units: monotone; sizes of fewer units than an octave has steps have one each.
+    #[inline]
+    pub(crate) fn of_size(&self, units: u64) -> usize {
+        let above = (units | 1).ilog2().saturating_sub(self.steps);
+        let bin = (u64::from(above) << self.steps).wrapping_add(units >> above);
+        (bin as usize).min((self.width * 64).wrapping_sub(1))
+    }
+
+    const fn place(&self, Bin { kind, bin }: Bin) -> usize {
+        kind.wrapping_mul(self.width).wrapping_mul(64).wrapping_add(bin)
+    }
+
+    const fn word_of(&self, Bin { kind, bin }: Bin) -> usize {
+        kind.wrapping_mul(self.width).wrapping_add(bin / 64)
+    }
+
+    #[inline]
+    pub(crate) fn head(&self, bin: Bin) -> Link {
+        *self.heads.get(self.place(bin))
+    }
+
+    #[inline]
+    pub(crate) fn set_head(&mut self, bin: Bin, head: Link) {
+        *self.heads.get_mut(self.place(bin)) = head;
+    }
+
+    /// A head is filled from now on, or has one entry more, whose mark is this. `words`: those of the kind that are not 0.
+    #[inline]
+    pub(crate) fn fill(&mut self, bin: Bin, mark: u64, words: &mut u64) {
+        let word = self.words.get_mut(self.word_of(bin));
+        if word.filled == 0 {
+            word.least = mark;
+            *words |= 1 << (bin.bin / 64);
+        }
+        word.filled |= bin.bit();
+        word.least = word.least.min(mark);
+    }
+
+    /// A head is empty from now on.
+    #[inline]
+    pub(crate) fn empty(&mut self, bin: Bin, words: &mut u64) {
+        let word = self.words.get_mut(self.word_of(bin));
+        word.filled &= !bin.bit();
+        if word.filled == 0 {
+            *words &= !(1 << (bin.bin / 64));
+        }
+    }
+
+    /// A mark left a head: if it was the least of its word, that is found anew. O(64).
+    #[inline]
+    pub(crate) fn raise(&mut self, bin: Bin, gone: u64, least_of: impl Fn(Link) -> u64) {
+        let HeadWord { filled, least } = *self.words.get(self.word_of(bin));
+        if gone <= least && filled != 0 {
+            let first = bin.bin & !63;
+            let heads = bits(filled).map(|bit| self.head(Bin { bin: first.wrapping_add(bit), ..bin }));
+            let least = heads.map(least_of).fold(u64::MAX, u64::min);
+            self.words.get_mut(self.word_of(bin)).least = least;
+        }
+    }
+
+    /// The least mark of a kind. O(64).
+    pub(crate) fn least(&self, kind: usize, words: u64) -> Option<u64> {
+        bits(words).map(|at| self.words.get(self.word_of(Bin { kind, bin: at * 64 })).least).min()
+    }
+
+    /// The next filled head of a kind from one on, those passed over in whose word nothing is admitted. O(64).
+    #[inline]
+    pub(crate) fn next_filled(&self, from: Bin, words: u64, admits: impl Fn(u64) -> bool) -> Option<Bin> {
+        let at = from.bin / 64;
+        let rest = words.checked_shr(at as u32).unwrap_or(0) << (at & 63);
+        let mut mask = !0 << (from.bin % 64);
+        for found in bits(rest) {
+            let first = Bin { bin: found * 64, ..from };
+            let HeadWord { filled, least } = *self.words.get(self.word_of(first));
+            let filled = if found == at { filled & mask } else { filled };
+            if filled != 0 && admits(least) {
+                return Some(Bin { bin: first.bin.wrapping_add(filled.trailing_zeros() as usize), ..from });
+            }
+            mask = !0;
+        }
+        None
+    }
+
+    /// Filled heads of a kind from one on.
+    pub(crate) fn filled(&self, from: Bin, words: u64) -> impl Iterator<Item = Bin> {
+        let mut next = from;
+        core::iter::from_fn(move || {
+            let found = self.next_filled(next, words, |_| true)?;
+            next = found.next();
+            Some(found)
+        })
+    }
+
+    /// Filled heads of a kind down to one, the last first.
+    pub(crate) fn filled_down_to(&self, to: Bin) -> impl Iterator<Item = Bin> {
+        let Bin { kind, bin } = to;
+        let words = (bin / 64..self.width).rev();
+        let all = words.flat_map(move |at| {
+            let mut filled = self.words.get(self.word_of(Bin { kind, bin: at * 64 })).filled;
+            core::iter::from_fn(move || {
+                let bit = filled.checked_ilog2()?;
+                filled &= !(1 << bit);
+                Some(Bin { kind, bin: at * 64 + bit as usize })
+            })
+        });
+        all.take_while(move |found| found.bin >= bin)
+    }
+
+    /// Empties all heads of a kind. O(heads).
+    pub(crate) fn clear(&mut self, kind: usize) {
+        for at in 0..self.width {
+            let first = Bin { kind, bin: at * 64 };
+            *self.words.get_mut(self.word_of(first)) = HeadWord::EMPTY;
+            for bin in 0..64 {
+                self.set_head(Bin { kind, bin: first.bin.wrapping_add(bin) }, Link::NONE);
+            }
+        }
+    }
+}
+
+/// The bits of a word that are 1, the lowest first.
+fn bits(mut word: u64) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let bit = word.trailing_zeros();
+        word &= word.wrapping_sub(1);
+        (bit < 64).then_some(bit as usize)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    extern crate std;
+    use std::vec;
+
+    #[test]
+    fn heads_are_monotone_and_cover_every_size() {
+        let (mut heads, mut words) = (vec![Link::NONE; 4 * 1024], vec![HeadWord::EMPTY; 4 * words_for(1024)]);
+        let heads = Heads::new(&mut heads, &mut words, 4);
+        assert_eq!(heads.steps, 5);
+        let mut last = 0;
+        for units in (0..5_000_u64).chain((13..64).flat_map(|bit| [1 << bit, (1 << bit) + 1])) {
+            let bin = heads.of_size(units);
+            assert!(bin >= last && bin < 1024, "{units} units");
+            last = bin;
+        }
+        assert_ne!(heads.of_size(63), heads.of_size(64));
+        assert_eq!(heads.of_size(1 << 20), heads.of_size((1 << 20) + 1));
+        assert_eq!(heads.of_size(u64::MAX), 1023);
+    }
+}
