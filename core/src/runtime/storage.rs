@@ -5,7 +5,7 @@ use crate::block::Block;
 use crate::free_index::Bins;
 use crate::granule::Granule;
 use crate::name::Name;
-use crate::order::{EPOCHS, EventSlot, FLIGHTS, MarkerState, StreamSlot};
+use crate::order::{EventSlot, MarkerState, SNAPSHOTS, StreamSlot};
 use crate::pool::PoolSlot;
 use crate::trace::{LogStamps, Page};
 use crate::units::Seq;
@@ -47,9 +47,6 @@ impl Default for Capacities {
         }
     }
 }
-
-/// Clock rows that synchronisations in flight and epochs take.
-const SNAPSHOTS: usize = FLIGHTS + EPOCHS;
 
 /// The slices that a runtime lives in. All must be untouched (all zero); [`Arenas::clear`] makes used ones so.
 pub struct Arenas<'a> {
