@@ -5,15 +5,12 @@ use crate::block::{Block, Blocks};
 use crate::error::BadId;
 use crate::free_index::FreeIndex;
 use crate::granule::Granules;
-use crate::id::{DeviceId, LabelId, PoolId, StreamId};
+use crate::id::{DeviceId, LabelId, MAX_DEVICES, PoolId, StreamId};
 use crate::name::Names;
 use crate::order::Order;
 use crate::pool::{Device, PoolSlot, Standing};
 use crate::trace::{Definitions, Record};
 use crate::units::{Bytes, DevicePtr};
-
-/// Devices that one runtime can serve.
-pub const MAX_DEVICES: usize = 16;
 
 /// All facts.
 pub(crate) struct Facts<'a> {

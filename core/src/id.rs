@@ -66,6 +66,9 @@ generational!(
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct DeviceId(pub u32);
 
+/// Devices that one runtime can serve.
+pub const MAX_DEVICES: usize = 16;
+
 /// An allocation: counts successful mallocs of one runtime from 1, never reused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

@@ -41,7 +41,7 @@ pub mod trace;
 mod tree;
 pub mod units;
 
-pub use facts::MAX_DEVICES;
+pub use id::MAX_DEVICES;
 pub use pool::PoolStats;
 pub use runtime::{
     Arenas, BlockInfo, Capacities, Capture, Counters, Lock, Recorded, Runtime, State, Storage, StreamConfig, Trimmed,

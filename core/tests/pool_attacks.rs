@@ -10,7 +10,7 @@ use weir::driver::{
 };
 use weir::error::{BadPointer, FreeError, MallocError, OrderError, PoolError};
 use weir::id::DeviceId;
-use weir::policy::{Attribute, Destroy, PoolConfig, Reuse, StreamKind, UseUntil};
+use weir::policy::{Attribute, Destroy, PoolConfig, Reuse, StreamKind, Tuning, UseUntil};
 use weir::sim::{Access, DeviceConfig};
 use weir::trace::Source;
 use weir::units::{Bytes, DevicePtr, Nanos};
@@ -154,6 +154,24 @@ fn what_could_not_be_undone_is_tried_again() {
     }
 }
 
+/// What could not be undone holds the only addresses, until the call that lacks them has it undone: then it is memory
+/// that is lacking.
+#[test]
+fn a_refusal_names_what_was_lacking_last() {
+    let b = Bench::on(18, &[DeviceConfig::new(Bytes::mib(6))]);
+    let (s, other) = (b.stream(), b.pool(2 * MIB, NO_SWITCH));
+    let tuning = Tuning { addresses: Some(1), ..Tuning::DEFAULT };
+    let pool = b.rt.create_pool(PoolConfig { tuning, ..PoolConfig::new(DEVICE) }).unwrap();
+    b.malloc(other, 2 * MIB, s);
+    // The device has two granules for three: those are to go again, which fails once and once more.
+    b.sim().fail_nth(Some(DriverCall::Unmap), 1, DriverErrorKind::Failed).unwrap();
+    b.sim().fail_nth(Some(DriverCall::Unmap), 2, DriverErrorKind::Failed).unwrap();
+    for reserved in [4 * MIB, 0] {
+        let Err(MallocError::OutOfMemory(oom)) = b.try_malloc(pool, 6 * MIB, s) else { panic!("the device is full") };
+        assert_eq!((oom.device_full.is_some(), b.reserved(pool)), (true, reserved));
+    }
+}
+
 #[test]
 fn a_failed_growth_in_stream_order_is_undone_when_the_stream_has_mapped_it() {
     let mut device = DeviceConfig::new(Bytes::mib(64));
@@ -194,6 +212,40 @@ fn the_devices_other_pools_give_back_what_is_complete() {
     b.sim().run_all();
     b.malloc(c, 2 * MIB, t);
     assert_eq!(b.reserved(a), 14 * MIB);
+}
+
+/// A question about another pool's memory may tell that work on the own pool's is complete, which nobody could be asked
+/// about: its marker made room for a later one. A small request may then have a part of a large block, and where a wait
+/// would do there is nothing left to wait for.
+#[test]
+fn what_is_learnt_about_other_pools_is_of_use_before_a_refusal() {
+    for (reuse, bytes) in [(Reuse::OPPORTUNISTIC, 512), (Reuse::INTERNAL, MIB)] {
+        let sim: &'static mut weir::sim::SimStorage<1, 2, 8, 8, 8, 64, 256> = Box::leak(Box::default());
+        let sim = weir::sim::Sim::new(sim.arenas(), &[DeviceConfig::new(Bytes::mib(4))], 17).unwrap();
+        let space: &'static mut weir::Storage<4, 1, 2, 2, 32, 4, 0, 0> = Box::leak(Box::default());
+        let b = Bench { rt: weir::Local::new(space.arenas(), sim, weir::trace::NullSink) };
+        let (s, d, t, u, e) = (b.stream(), b.stream(), b.stream(), b.stream(), b.event());
+        let (own, other) = (b.pool(4 * MIB, reuse), b.pool(4 * MIB, reuse));
+        let (x, y) = (b.malloc(own, 3 * MIB / 2, d), b.malloc(other, 2 * MIB, t));
+        b.malloc(own, MIB / 2, s);
+        // The other pool's memory cannot go: u is not complete.
+        b.pause(u);
+        b.work(u);
+        b.rt.record_use(y, u, UseUntil::Now).unwrap();
+        b.rt.wait(u, e).unwrap();
+        b.free(x, d);
+        b.rt.record(e, d).unwrap();
+        b.rt.wait(t, e).unwrap();
+        b.free(y, t);
+        // There are two markers. One stays with u, the other moves from d to t.
+        b.rt.wait(t, e).unwrap();
+        b.sim().run_all();
+        b.pause(d);
+        b.work(d);
+        assert_eq!(b.try_malloc(own, bytes, s), Ok(x));
+        b.resume(u);
+        b.resume(d);
+    }
 }
 
 #[test]

@@ -125,9 +125,11 @@ fn leak<T>(make: fn() -> T) -> &'static mut T {
     Box::leak(Box::new(make()))
 }
 
-fn work(rt: &Rt, pool: PoolId, seed: u64) {
+/// All begin together: a stream that is alone needs few driver calls.
+fn work(rt: &Rt, pool: PoolId, seed: u64, start: &std::sync::Barrier) {
     let native = rt.driver().0.create_stream(DEVICE).unwrap();
     let stream = rt.create_stream(StreamConfig::new(DEVICE, native)).unwrap();
+    start.wait();
     let event = rt.create_event().unwrap();
     let mut state = seed;
     let mut live = Vec::new();
@@ -165,9 +167,10 @@ fn threads_share_a_pool_and_nobody_calls_out_under_the_lock() {
     let rt =
         RUNTIME.get_or_init(|| Shared::new(leak(Space::new).arenas(), Hooked(sim, |_| look()), Watching::default()));
     let pool = rt.create_pool(PoolConfig { limit: Bytes::mib(64), ..PoolConfig::new(DEVICE) }).unwrap();
+    let start = &std::sync::Barrier::new(4);
     std::thread::scope(|scope| {
         for seed in 0..4 {
-            scope.spawn(move || work(rt, pool, seed));
+            scope.spawn(move || work(rt, pool, seed, start));
         }
     });
     rt.verify().unwrap();

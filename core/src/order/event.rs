@@ -3,7 +3,7 @@
 use super::{Level, Order, Table};
 use crate::arena::Empty;
 use crate::error::{Arena, ArenaFull, BadId};
-use crate::id::EventId;
+use crate::id::{DeviceId, EventId};
 use crate::plant::{self, Plant};
 use crate::units::Seq;
 
@@ -26,6 +26,8 @@ pub struct EventSlot {
     pub(crate) pins: u32,
     stream: u32,
     seq: Seq,
+    /// The device of what the event stands for, else of the recording on its way: the stream may be gone by then.
+    device: DeviceId,
 }
 
 impl Empty for EventSlot {
@@ -41,6 +43,7 @@ impl Empty for EventSlot {
         pins: 0,
         stream: 0,
         seq: Seq::ZERO,
+        device: DeviceId(0),
     };
 }
 
@@ -51,6 +54,7 @@ pub(crate) struct Recording {
     pub(crate) stream: usize,
     pub(crate) seq: Seq,
     pub(crate) number: u64,
+    pub(crate) device: DeviceId,
     steady: bool,
 }
 
@@ -108,15 +112,19 @@ impl Order<'_> {
     /// Takes the facts before the driver call: the event is in flux, the clock is kept aside.
     pub(crate) fn begin_record(&mut self, event: usize, stream: usize) -> Recording {
         let seq = self.tick(stream);
+        let device = self.stream(stream).device;
         let slot = self.events.get_mut(event);
         slot.number = slot.number.wrapping_add(1);
         slot.flux = slot.flux.saturating_add(1);
+        if !slot.recorded {
+            slot.device = device;
+        }
         let (number, page, steady) = (slot.number, slot.page, slot.flux == 1);
         self.write_action(stream, Table::Events, Self::event_row(event, !page));
         // Raised even if the driver should refuse: it only keeps neighbours apart.
         let owner = self.streams.get_mut(stream);
         owner.shared = owner.shared.max(seq);
-        Recording { event, stream, seq, number, steady }
+        Recording { event, stream, seq, number, device, steady }
     }
 
     /// The driver accepted or refused. Two recordings of one event at once leave it unknown which came last: then the
@@ -131,6 +139,9 @@ impl Order<'_> {
         let slot = self.events.get_mut(recording.event);
         slot.flux = slot.flux.saturating_sub(1);
         let alone = recording.steady && slot.number == recording.number || plant::on(Plant::MurkyEvent);
+        if accepted {
+            slot.device = recording.device;
+        }
         match (accepted, alone) {
             (true, true) => {
                 slot.page = !slot.page;
@@ -161,6 +172,7 @@ impl Order<'_> {
             stream: slot.stream as usize,
             seq: slot.seq,
             number,
+            device: slot.device,
             steady: slot.flux == 0 && slot.recorded && !slot.murky,
         }
     }

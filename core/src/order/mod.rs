@@ -20,13 +20,13 @@ pub(crate) use event::Recording;
 pub(crate) use marker::CoveredBy;
 pub use marker::MarkerState;
 pub(crate) use points::{LAST_SEQ, Mark, PLACES, Points, UNTIL_FREE};
-pub(crate) use snapshot::{EPOCHS, FLIGHTS};
-pub(crate) use snapshot::{Flight, Users};
+use snapshot::EPOCHS;
+pub(crate) use snapshot::{Flight, SNAPSHOTS, Users};
 
 use crate::arena::{Empty, Link, Rows, Slots, copy, join};
 use crate::driver::NativeStream;
 use crate::error::{Arena, ArenaFull, BadId, Point};
-use crate::id::{DeviceId, StreamId};
+use crate::id::{DeviceId, MAX_DEVICES, StreamId};
 use crate::plant::{self, Plant};
 use crate::policy::StreamKind;
 use crate::units::Seq;
@@ -141,11 +141,13 @@ pub(crate) struct Order<'a> {
     event_clocks: Rows<'a>,
     markers: Slots<'a, MarkerState>,
     marker_clocks: Rows<'a>,
-    /// `FLIGHTS` rows for synchronisations in flight, then `EPOCHS` rows of heads.
+    /// `FLIGHTS` rows for synchronisations in flight, `EPOCHS` rows of heads, then one for each device in `gone`.
     snapshots: Rows<'a>,
     flights: u32,
     epoch_refs: [u32; EPOCHS],
     epoch_last: usize,
+    /// Devices of streams whose slots were given away.
+    gone: heapless::Vec<DeviceId, MAX_DEVICES>,
     legacy_streams: u32,
 }
 
@@ -163,6 +165,7 @@ impl<'a> Order<'a> {
             flights: 0,
             epoch_refs: [0; EPOCHS],
             epoch_last: 0,
+            gone: heapless::Vec::new(),
             legacy_streams: 0,
         }
     }
@@ -227,7 +230,8 @@ impl<'a> Order<'a> {
         kind: StreamKind,
     ) -> Result<StreamId, ArenaFull> {
         let full = ArenaFull { arena: Arena::Streams, capacity: self.streams.len() };
-        let slot = self.vacant_slot(device).ok_or(full)?;
+        let slot = self.vacant_slot().ok_or(full)?;
+        self.give_away(slot);
         let legacy = match kind {
             StreamKind::Blocking | StreamKind::PerThread => self.legacy_of(device, context),
             StreamKind::NonBlocking | StreamKind::Legacy => Link::NONE,
@@ -258,13 +262,10 @@ impl<'a> Order<'a> {
         Ok(id)
     }
 
-    /// A vacant slot: rather one of which the program saw all; else one of the same device, since what the program sees
-    /// of a device from now on is told by its streams.
-    fn vacant_slot(&self, device: DeviceId) -> Option<usize> {
-        let vacant = || self.streams.iter().filter(|(_, s)| s.tenancy == Tenancy::Vacant);
-        let seen = vacant().find(|(_, s)| s.seen == s.head);
-        let slot = seen.or_else(|| vacant().find(|(_, s)| s.device == device)).or_else(|| vacant().next());
-        slot.map(|(slot, _)| slot)
+    /// A vacant slot: rather one of which the program saw all.
+    fn vacant_slot(&self) -> Option<usize> {
+        let vacant = self.streams.iter().filter(|(_, s)| s.tenancy == Tenancy::Vacant);
+        vacant.min_by_key(|(_, s)| s.seen != s.head).map(|(slot, _)| slot)
     }
 
     fn legacy_of(&self, device: DeviceId, context: u64) -> Link {

@@ -1,9 +1,9 @@
-//! Rows of positions that outlive a call: what a synchronisation in flight will publish, and the epochs of blocks that
-//! more streams use than fit beside them.
+//! Rows of positions that outlive a call: what a synchronisation in flight will publish, the epochs of blocks that more
+//! streams use than fit beside them, and what streams came after whose slots are others' now.
 
 use super::{Level, Order, Points, Reach, StreamSlot, Table, Tenancy, UNTIL_FREE};
 use crate::arena::Link;
-use crate::id::DeviceId;
+use crate::id::{DeviceId, MAX_DEVICES};
 use crate::order::Mark;
 use crate::plant::{self, Plant};
 use crate::policy::StreamKind;
@@ -14,6 +14,9 @@ pub(crate) const FLIGHTS: usize = 8;
 
 /// Rows of the ring of epochs.
 pub(crate) const EPOCHS: usize = 8;
+
+/// All rows.
+pub(crate) const SNAPSHOTS: usize = FLIGHTS + EPOCHS + MAX_DEVICES;
 
 /// The facts of a synchronisation, taken before the driver call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +58,7 @@ impl Order<'_> {
     /// `None`: no row is free; try again when another synchronisation has ended.
     pub(crate) fn begin_device_sync(&mut self, device: DeviceId) -> Option<Flight> {
         let row = self.take_flight()?;
+        let gone = self.gone_row(device);
         self.snapshots.row_mut(row).fill(Seq::ZERO);
         for stream in 0..self.streams.len() {
             let (on_device, head) = {
@@ -65,8 +69,33 @@ impl Order<'_> {
                 super::join(self.snapshots.row_mut(row), self.clocks.row(stream));
                 self.snapshots.raise(row, stream, head);
             }
+            let gone = gone.map_or(Seq::ZERO, |gone| self.snapshots.cell(gone, stream));
+            self.snapshots.raise(row, stream, gone);
         }
         Some(Flight::Row(row))
+    }
+
+    /// What was done on destroyed streams of the device whose slots were given away.
+    fn gone_row(&self, device: DeviceId) -> Option<usize> {
+        let place = self.gone.iter().position(|&other| other == device)?;
+        Some(FLIGHTS.wrapping_add(EPOCHS).wrapping_add(place))
+    }
+
+    /// A slot is given away. Only weir may know that the last tenant's work is complete: the program sees that, and
+    /// what the work came after, when it synchronises the device.
+    pub(super) fn give_away(&mut self, slot: usize) {
+        let StreamSlot { generation, device, head, .. } = *self.stream(slot);
+        if generation == 0 {
+            return;
+        }
+        if !self.gone.contains(&device) {
+            // As many fit as the runtime knows devices.
+            let _ = self.gone.push(device);
+        }
+        if let Some(row) = self.gone_row(device) {
+            super::join(self.snapshots.row_mut(row), self.clocks.row(slot));
+            self.snapshots.raise(row, slot, head);
+        }
     }
 
     /// Publishes what a synchronisation saw, or drops it.

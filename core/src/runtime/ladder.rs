@@ -2,6 +2,7 @@
 
 mod relief;
 mod resort;
+mod rung;
 mod waiting;
 
 use super::grow::{Failure, Grow, Grown};
@@ -14,61 +15,12 @@ use crate::error::{MallocError, OutOfMemory, Unusable};
 use crate::id::{LabelId, PoolId, StreamId};
 use crate::order::{Flight, Level, Mark, Points};
 use crate::plant::{self, Plant};
-use crate::policy::{Preference, Reuse};
+use crate::policy::Reuse;
 use crate::release;
 use crate::reuse::{Ask, Choice, Dependency, Question};
 use crate::trace::{self, Record, Source};
 use crate::units::{Bytes, DevicePtr, Seq};
-
-/// One way out of a shortage. After each, everything is searched again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rung {
-    /// Ask the driver what is complete.
-    Ask,
-    /// Move or create granules.
-    Grow,
-    /// Take a part of a granule of the other class.
-    Mix,
-    /// Insert a wait.
-    Wait,
-    /// Insert waits for free blocks that a growth takes with it.
-    WaitAndGrow,
-    /// Try again what could not be released, and release what other pools of the device do not use; then grow once more.
-    Others,
-    /// Let the host wait for pending work, where the pool allows it; then begin anew.
-    Block,
-    /// Ask the embedder to give memory back; then begin anew.
-    Press,
-}
-
-/// Where new memory comes before an inserted wait. What the waits before a growth may have made usable, or possible to
-/// wait for, is looked at once more.
-const GROW_FIRST: [Rung; 10] = [
-    Rung::Ask,
-    Rung::Grow,
-    Rung::Mix,
-    Rung::Wait,
-    Rung::WaitAndGrow,
-    Rung::Wait,
-    Rung::Mix,
-    Rung::Others,
-    Rung::Block,
-    Rung::Press,
-];
-
-/// Where it comes after.
-const WAIT_FIRST: [Rung; 10] = [
-    Rung::Ask,
-    Rung::Wait,
-    Rung::Grow,
-    Rung::Mix,
-    Rung::WaitAndGrow,
-    Rung::Wait,
-    Rung::Mix,
-    Rung::Others,
-    Rung::Block,
-    Rung::Press,
-];
+use rung::Rung;
 
 /// Slots for blocks that a malloc may need: what is left on either side of its bytes, and of granules that are moved.
 const SLOTS: usize = 4;
@@ -269,11 +221,8 @@ impl Malloc {
         Step::Done(Err(self.exhausted(state)))
     }
 
-    fn rungs(&self, state: &State<'_>) -> [Rung; 10] {
-        match state.facts.pool(self.ask.pool).preference {
-            Preference::GrowFirst => GROW_FIRST,
-            Preference::WaitFirst => WAIT_FIRST,
-        }
+    fn rungs(&self, state: &State<'_>) -> &'static [Rung] {
+        rung::ladder(state.facts.pool(self.ask.pool).preference)
     }
 
     fn rung_is_growth(&self, state: &State<'_>) -> bool {
@@ -384,10 +333,9 @@ impl Malloc {
         if let Some(choice) = self.ask.choose(&state.facts) {
             return Some(Step::Done(self.take(state, choice)));
         }
-        let Some(growth) = self.ask.growth(&state.facts) else {
-            self.no_range = true;
-            return None;
-        };
+        let growth = self.ask.growth(&state.facts);
+        self.no_range = growth.is_none();
+        let growth = growth?;
         if self.ask.movable(&state.facts, &growth) < growth.bytes() {
             // Rather than creating memory, learn whether some that is free can be moved.
             let question = self.ask.settling_question(&state.facts, self.call);

@@ -6,7 +6,7 @@ use crate::block::{Block, MAX_BLOCKS, MAX_POOLS};
 use crate::free_index::{Bins, HOMES, POOL_BINS};
 use crate::granule::Granule;
 use crate::name::Name;
-use crate::order::{EPOCHS, EventSlot, FLIGHTS, MarkerState, StreamSlot};
+use crate::order::{EventSlot, MarkerState, SNAPSHOTS, StreamSlot};
 use crate::pool::PoolSlot;
 use crate::trace::{LogStamps, Page};
 use crate::units::Seq;
@@ -48,9 +48,6 @@ impl Default for Capacities {
         }
     }
 }
-
-/// Clock rows that synchronisations in flight and epochs take.
-const SNAPSHOTS: usize = FLIGHTS + EPOCHS;
 
 const WORDS: usize = words_for(LEAST_HEADS);
 

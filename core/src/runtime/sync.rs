@@ -51,8 +51,8 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         Ok(())
     }
 
-    /// Waits on the host for what the event stands for; an event that was never recorded is complete. Then every pool
-    /// releases what stands above its threshold.
+    /// Waits on the host for what the event stands for; an event that was never recorded is complete. Then every pool of
+    /// the device that it was recorded on releases what stands above its threshold.
     ///
     /// # Errors
     /// As [`synchronize_stream`](Self::synchronize_stream).
@@ -60,7 +60,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         let look = self.begin_look(Verb::Synchronize, event)?;
         let marker = self.commit(|state| state.event_slot(look.event))?;
         let performed = if look.number == 0 { Ok(()) } else { self.synchronise(Target::Marker(marker)) };
-        let device = self.commit(|state| {
+        self.commit(|state| {
             match performed {
                 Ok(()) => {
                     state.facts.order.end_complete(look, Level::Seen);
@@ -69,11 +69,10 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
                 Err(_) => state.refuse_by_driver(Verb::Synchronize, None),
             }
             state.unpin_event(look.event);
-            state.facts.order.stream(look.stream).device
         })?;
         performed?;
         if look.number > 0 {
-            self.release_surplus(device)?;
+            self.release_surplus(look.device)?;
         }
         Ok(())
     }

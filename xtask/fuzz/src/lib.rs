@@ -4,17 +4,17 @@
 //! What it found worth keeping lies in `corpus`, one folder a target, and goes through these functions again with the
 //! other tests, without it.
 
-#[cfg(target_os = "linux")]
-mod c_calls;
+#![forbid(unsafe_code)]
+
 mod log;
 mod mutate;
 mod replay;
 
-#[cfg(target_os = "linux")]
-pub use c_calls::c_calls;
 pub use log::{binary_log, text_log};
 pub use mutate::{mutate_lines, mutate_pages};
 pub use replay::replay_csv;
+#[cfg(target_os = "linux")]
+pub use weir_ffi_fuzz::c_calls;
 
 /// Something to fuzz.
 #[derive(Clone, Copy, Debug)]

@@ -113,7 +113,8 @@ impl Oracle {
 
     /// Whether a stream may have a piece, whatever it is one block with.
     fn usable(&self, memory: &Memory, view: &View, piece: &Piece) -> bool {
-        let maybe = |piece: &Piece| piece.maybe.is_empty() || self.reached(view, &piece.maybe);
+        // Which of these it waits for is not known, so that none can be counted on to make it the stream's own.
+        let maybe = |piece: &Piece| piece.maybe.chunks(1).all(|point| self.reached(view, point));
         let reached = |piece: &Piece| !piece.crowded && self.reached_all(view, piece) && maybe(piece);
         !piece.live && reached(piece) && memory.all_joined(piece, reached)
     }

@@ -66,13 +66,10 @@ struct Gone {
     all: Set,
     /// Of those that the legacy default stream comes after.
     blocking: Set,
-    /// Complete, as only the pool knew when a stream of another device came: where that got the place, the pool cannot
-    /// tell any more that it was this device's.
-    displaced: Set,
 }
 
 impl Gone {
-    const NONE: Self = Self { all: Set::NONE, blocking: Set::NONE, displaced: Set::NONE };
+    const NONE: Self = Self { all: Set::NONE, blocking: Set::NONE };
 }
 
 fn blocking(kind: StreamKind) -> bool {
@@ -107,7 +104,7 @@ impl Order {
         for set in pasts.chain(laid) {
             set.keep(asked_about);
         }
-        let gone = self.gone.iter_mut().flat_map(|gone| [&mut gone.all, &mut gone.blocking, &mut gone.displaced]);
+        let gone = self.gone.iter_mut().flat_map(|gone| [&mut gone.all, &mut gone.blocking]);
         for set in gone.chain([&mut self.seen, &mut self.known, &mut self.seen_at_most]) {
             set.keep(asked_about);
         }
@@ -117,14 +114,10 @@ impl Order {
         self.numbers += 1;
         self.streams.push(Stream { native, number: self.numbers, device, kind, past: Set::NONE });
         // The new stream may have the place of one, on any device, of which only the pool knew that it was complete.
-        for (of, gone) in self.gone.iter_mut().enumerate() {
+        for gone in &self.gone {
             let mut complete = gone.all;
             complete.keep(&self.known);
             self.seen_at_most.add(&complete);
-            if of != device.0 as usize {
-                complete.keep(&self.seen.rest());
-                gone.displaced.add(&complete);
-            }
         }
         self.numbers
     }
@@ -273,7 +266,6 @@ impl Order {
             self.seen_at_most.add(&gone.all);
         }
         let mut all = gone.all;
-        all.keep(&gone.displaced.rest());
         self.streams.iter().filter(|s| s.device == device).for_each(|s| all.add(&s.past));
         self.complete(&all, whose);
     }

@@ -3,6 +3,10 @@
 //! The input is a program: a call a few bytes, with handles that are good, stale, of another kind, of another runtime or
 //! made up, with pointers that are null or not aligned, and with wild numbers. What C leaves undefined is left out: an
 //! output that is neither null nor a place. After each call everything is looked at; at the end everything is destroyed.
+//!
+//! It is a target of the fuzzer in `xtask/fuzz`, and a package here since calling C takes unsafe code.
+
+#![cfg(target_os = "linux")]
 
 /// Calls a function of `weir.h`.
 macro_rules! c {
@@ -83,7 +87,7 @@ const CALLS: [Call; 48] = [
 /// The most calls of one program.
 const MOST: usize = 200;
 
-/// Runs the program that the bytes describe.
+/// Runs the program that the bytes describe; panics where it shows a defect.
 pub fn c_calls(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let mut world = World::default();
