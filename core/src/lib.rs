@@ -54,7 +54,7 @@ pub mod slots {
     pub use crate::free_index::Bins;
     pub use crate::granule::Granule;
     pub use crate::name::Name;
-    pub use crate::order::{EventSlot, MarkerState, StreamSlot};
+    pub use crate::order::{ClockRows, EventSlot, MarkerState, StreamSlot};
     pub use crate::pool::PoolSlot;
 }
 
