@@ -57,7 +57,7 @@ pub mod slots {
     pub use crate::free_index::{Bins, bins_for};
     pub use crate::granule::Granule;
     pub use crate::name::Name;
-    pub use crate::order::{EventSlot, MarkerState, StreamSlot};
+    pub use crate::order::{ClockRows, EventSlot, MarkerState, StreamSlot};
     pub use crate::pool::PoolSlot;
 }
 

@@ -1,7 +1,7 @@
 //! Arenas from the process's heap, for hosted builds whose capacities are known at run time.
 
 use weir::slots::{
-    Bins, Block, Empty, EventSlot, Granule, HeadWord, Link, MarkerState, Name, PoolSlot, StreamSlot, bins_for,
+    Bins, Block, ClockRows, Empty, EventSlot, Granule, HeadWord, Link, MarkerState, Name, PoolSlot, StreamSlot, bins_for,
     heads_for, words_for,
 };
 use weir::trace::{LogStamps, Page};
@@ -11,12 +11,12 @@ use weir::{Arenas, Capacities};
 /// Boxed slices of untouched slots, to be lent to one runtime.
 pub struct HeapArenas {
     streams: Box<[StreamSlot]>,
-    clocks: Box<[Seq]>,
+    clocks: Clocks,
     events: Box<[EventSlot]>,
-    event_clocks: Box<[Seq]>,
+    event_clocks: Clocks,
     markers: Box<[MarkerState]>,
-    marker_clocks: Box<[Seq]>,
-    snapshots: Box<[Seq]>,
+    marker_clocks: Clocks,
+    snapshots: Clocks,
     pools: Box<[PoolSlot]>,
     bins: Box<[Bins]>,
     homes: Box<[u16]>,
@@ -32,6 +32,22 @@ pub struct HeapArenas {
     pool_stamps: Box<[u64]>,
     label_stamps: Box<[u64]>,
     lent: bool,
+}
+
+/// Rows of clock entries.
+struct Clocks {
+    entries: Box<[Seq]>,
+    present: Box<[u64]>,
+}
+
+impl Clocks {
+    fn new(rows: usize, width: usize) -> Self {
+        Self { entries: slots(rows * width), present: slots(rows) }
+    }
+
+    fn lend(&mut self) -> ClockRows<'_> {
+        ClockRows { entries: &mut self.entries, present: &mut self.present }
+    }
 }
 
 fn slots<T: Empty>(count: usize) -> Box<[T]> {
@@ -50,12 +66,12 @@ impl HeapArenas {
         let (kinds, heads) = (bins_for(c.pools, c.streams), heads_for(c.blocks));
         Self {
             streams: slots(c.streams),
-            clocks: slots(c.streams * c.streams),
+            clocks: Clocks::new(c.streams, c.streams),
             events: slots(c.events),
-            event_clocks: slots(2 * c.events * c.streams),
+            event_clocks: Clocks::new(2 * c.events, c.streams),
             markers: slots(c.markers),
-            marker_clocks: slots(c.markers * c.streams),
-            snapshots: slots(Arenas::SNAPSHOT_ROWS * c.streams),
+            marker_clocks: Clocks::new(c.markers, c.streams),
+            snapshots: Clocks::new(Arenas::SNAPSHOT_ROWS, c.streams),
             pools: slots(c.pools),
             bins: slots(kinds),
             homes: slots(Arenas::HOMES * c.pools * c.streams),
@@ -83,6 +99,7 @@ impl HeapArenas {
         let rows = rows.checked_add(c.markers)?.checked_add(Arenas::SNAPSHOT_ROWS)?;
         let parts = [
             (rows.checked_mul(c.streams)?, size_of::<Seq>()),
+            (rows, size_of::<u64>()),
             (c.streams, size_of::<StreamSlot>() + size_of::<u64>()),
             (c.events, size_of::<EventSlot>()),
             (c.markers, size_of::<MarkerState>()),
@@ -104,12 +121,12 @@ impl HeapArenas {
         let used = std::mem::replace(&mut self.lent, true);
         let mut arenas = Arenas {
             streams: &mut self.streams,
-            clocks: &mut self.clocks,
+            clocks: self.clocks.lend(),
             events: &mut self.events,
-            event_clocks: &mut self.event_clocks,
+            event_clocks: self.event_clocks.lend(),
             markers: &mut self.markers,
-            marker_clocks: &mut self.marker_clocks,
-            snapshots: &mut self.snapshots,
+            marker_clocks: self.marker_clocks.lend(),
+            snapshots: self.snapshots.lend(),
             pools: &mut self.pools,
             bins: &mut self.bins,
             homes: &mut self.homes,

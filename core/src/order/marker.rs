@@ -1,8 +1,11 @@
 //! Markers: driver events of weir's own, laid behind frees and uses so that completion can be asked about and waited
 //! for later. They come from a fixed pool; where it runs out, older ones make room for later ones of the same stream.
+//!
+//! The markers of a stream that are laid or on their way are a chain in the order in which they stand there, so that its
+//! oldest and its latest are at hand; unused ones are in a chain of their own.
 
-use super::{Level, Mark, Order, Table, Tenancy};
-use crate::arena::Empty;
+use super::{Level, Mark, Order, StreamSlot, Table, Tenancy};
+use crate::arena::{Empty, Link};
 use crate::plant::{self, Plant};
 use crate::units::Seq;
 
@@ -23,10 +26,16 @@ pub struct MarkerState {
     pins: u32,
     stream: u32,
     seq: Seq,
+    /// Neighbours in the stream's chain: the one before, and the one behind or, of an unused slot, the next unused one.
+    prev: Link,
+    next: Link,
+    /// How many waits there were when it was taken.
+    waits: u64,
 }
 
 impl Empty for MarkerState {
-    const EMPTY: Self = Self { phase: Phase::Unused, pins: 0, stream: 0, seq: Seq::ZERO };
+    const EMPTY: Self =
+        Self { phase: Phase::Unused, pins: 0, stream: 0, seq: Seq::ZERO, prev: Link::NONE, next: Link::NONE, waits: 0 };
 }
 
 /// What can tell whether a point is complete.
@@ -63,77 +72,131 @@ impl Order<'_> {
     }
 
     /// A slot for a marker behind everything on the stream so far; `None` where all are in use by calls in flight.
+    /// O(streams), as [`write_action`](Self::write_action).
     pub(crate) fn begin_lay(&mut self, stream: usize) -> Option<(usize, Seq)> {
         let slot = self.marker_slot_for(stream)?;
         let seq = self.tick(stream);
-        *self.markers.get_mut(slot) = MarkerState { phase: Phase::InFlight, pins: 0, stream: stream as u32, seq };
-        self.write_action(stream, Table::Markers, slot);
+        self.chain_marker(slot, stream, seq);
+        self.write_action(Mark { stream, seq }, Table::Markers, slot);
         let owner = self.streams.get_mut(stream);
         owner.shared = owner.shared.max(seq);
         Some((slot, seq))
     }
 
-    /// An unused slot, else the oldest of the same stream, else the oldest of the stream that has most.
+    /// An unused slot, else the oldest of the same stream, else the oldest of the stream that has most (of several that
+    /// have as many, the last by slot). O(1) while there are unused slots, else O(streams + markers in flight or pinned).
     fn marker_slot_for(&mut self, stream: usize) -> Option<usize> {
-        if let Some((slot, _)) = self.markers.iter().find(|(_, m)| m.phase == Phase::Unused && m.pins == 0) {
+        let markers = &self.markers;
+        if let Some(slot) = self.spare_markers.take(markers.len(), |slot| markers.get(slot).next) {
             return Some(slot);
         }
-        self.oldest_marker(stream).or_else(|| {
-            let count = |stream: u32| self.markers.iter().filter(|(_, m)| m.stream == stream).count();
-            let busiest = self.markers.iter().max_by_key(|(_, m)| count(m.stream)).map(|(_, m)| m.stream)?;
-            self.oldest_marker(busiest as usize)
-        })
+        let slot = self.oldest_marker(stream).or_else(|| {
+            let (busiest, _) = self.streams.iter().max_by_key(|(_, s)| s.markers)?;
+            self.oldest_marker(busiest)
+        })?;
+        self.unchain_marker(slot);
+        Some(slot)
     }
 
     fn oldest_marker(&self, stream: usize) -> Option<usize> {
-        self.markers
-            .iter()
-            .filter(|(_, m)| m.phase == Phase::Laid && m.pins == 0 && m.stream as usize == stream)
-            .min_by_key(|(_, m)| m.seq)
-            .map(|(slot, _)| slot)
+        let mut chain = self.chain_from(self.stream(stream).first_marker, |marker| marker.next);
+        chain.find(|(_, m)| m.phase == Phase::Laid && m.pins == 0).map(|(slot, _)| slot)
+    }
+
+    /// Some marker and those that come after it by `next`.
+    fn chain_from(
+        &self,
+        first: Link,
+        next: impl Fn(&MarkerState) -> Link,
+    ) -> impl Iterator<Item = (usize, &MarkerState)> {
+        let mut at = first;
+        // A bound, so that a damaged chain ends too.
+        (0..self.markers.len()).map_while(move |_| {
+            let slot = at.slot()?;
+            let marker = self.markers.get(slot);
+            at = next(marker);
+            Some((slot, marker))
+        })
+    }
+
+    /// Puts a marker that is on its way behind all others of its stream: none stands at a later position.
+    fn chain_marker(&mut self, slot: usize, stream: usize, seq: Seq) {
+        let owner = self.streams.get_mut(stream);
+        owner.markers = owner.markers.wrapping_add(1);
+        let prev = core::mem::replace(&mut owner.last_marker, Link::to(slot));
+        match prev.slot() {
+            Some(prev) => self.markers.get_mut(prev).next = Link::to(slot),
+            None => owner.first_marker = Link::to(slot),
+        }
+        let (phase, stream, waits) = (Phase::InFlight, stream as u32, self.waits);
+        *self.markers.get_mut(slot) = MarkerState { phase, stream, seq, prev, waits, ..MarkerState::EMPTY };
+    }
+
+    /// Takes a marker out of its stream's chain.
+    fn unchain_marker(&mut self, slot: usize) {
+        let MarkerState { stream, prev, next, .. } = *self.markers.get(slot);
+        let owner = self.streams.get_mut(stream as usize);
+        owner.markers = owner.markers.wrapping_sub(1);
+        match prev.slot() {
+            Some(prev) => self.markers.get_mut(prev).next = next,
+            None => owner.first_marker = next,
+        }
+        match next.slot() {
+            Some(next) => self.markers.get_mut(next).prev = prev,
+            None => owner.last_marker = prev,
+        }
+    }
+
+    /// The marker says nothing any more. Its slot is free, or will be when nobody waits on it or asks about it.
+    fn retire_marker(&mut self, slot: usize) {
+        self.unchain_marker(slot);
+        let marker = self.markers.get_mut(slot);
+        marker.phase = Phase::Unused;
+        if marker.pins == 0 {
+            marker.next = self.spare_markers.give(slot);
+        }
     }
 
     pub(crate) fn end_lay(&mut self, slot: usize, accepted: bool) {
         let marker = self.markers.get_mut(slot);
-        marker.phase = if accepted { Phase::Laid } else { Phase::Unused };
-        let (stream, seq) = (marker.stream as usize, marker.seq);
+        marker.phase = Phase::Laid;
+        let (stream, seq, waits) = (marker.stream as usize, marker.seq, marker.waits);
         let owner = self.streams.get_mut(stream);
         if accepted && owner.open <= seq {
             owner.open = Seq::ZERO;
+        }
+        if accepted && waits == self.waits {
+            owner.caught_up = waits;
         }
         let complete = owner.known >= seq;
         if accepted {
             self.keep_implied(stream, Table::Markers, slot);
         }
-        if complete {
-            self.markers.get_mut(slot).phase = Phase::Unused;
+        if complete || !accepted {
+            self.retire_marker(slot);
         }
     }
 
     /// What can tell whether `mark` is complete: the earliest marker behind it, else the stream as a whole.
+    /// O(markers of the stream), near constant where the mark is among its oldest or behind its latest marker.
     pub(crate) fn covered_by(&self, mark: Mark) -> CoveredBy {
-        let earliest = self
-            .markers
-            .iter()
-            .filter(|(_, m)| m.phase == Phase::Laid && m.stream as usize == mark.stream && m.seq >= mark.seq)
-            .min_by_key(|(_, m)| m.seq);
-        match earliest {
+        let stream = self.stream(mark.stream);
+        // Where the last one does not stand behind it, none does.
+        let within = stream.last_marker.slot().is_some_and(|last| self.markers.get(last).seq >= mark.seq);
+        let first = if within { stream.first_marker } else { Link::NONE };
+        let mut chain = self.chain_from(first, |marker| marker.next);
+        match chain.find(|(_, m)| m.phase == Phase::Laid && m.seq >= mark.seq) {
             Some((slot, m)) => CoveredBy::Marker { slot, seq: m.seq },
             // A query of a stream that is being captured would end the capture.
-            None if self.stream(mark.stream).tenancy == Tenancy::Live && !self.stream(mark.stream).capturing => {
-                CoveredBy::Stream { head: self.stream(mark.stream).head }
-            }
+            None if stream.tenancy == Tenancy::Live && !stream.capturing => CoveredBy::Stream { head: stream.head },
             None => CoveredBy::Nothing,
         }
     }
 
-    /// The latest laid marker of a stream.
+    /// The latest laid marker of a stream. O(markers in flight).
     pub(crate) fn latest_marker(&self, stream: usize) -> Option<(usize, Seq)> {
-        self.markers
-            .iter()
-            .filter(|(_, m)| m.phase == Phase::Laid && m.stream as usize == stream)
-            .max_by_key(|(_, m)| m.seq)
-            .map(|(slot, m)| (slot, m.seq))
+        let mut chain = self.chain_from(self.stream(stream).last_marker, |marker| marker.prev);
+        chain.find(|(_, m)| m.phase == Phase::Laid).map(|(slot, m)| (slot, m.seq))
     }
 
     pub(crate) fn pin_marker(&mut self, slot: usize) {
@@ -143,7 +206,11 @@ impl Order<'_> {
 
     fn unpin_marker(&mut self, slot: usize) {
         let marker = self.markers.get_mut(slot);
+        let last = marker.pins == 1;
         marker.pins = marker.pins.saturating_sub(1);
+        if last && marker.phase == Phase::Unused {
+            marker.next = self.spare_markers.give(slot);
+        }
     }
 
     /// The driver answered about a pinned marker. The row is still that of the lay that was asked about: a pinned slot
@@ -158,7 +225,7 @@ impl Order<'_> {
     /// The driver queued a wait for a pinned marker, or refused to.
     pub(crate) fn end_marker_wait(&mut self, stream: usize, slot: usize, accepted: bool) {
         if accepted {
-            self.join_from(stream, Table::Markers, slot);
+            self.learn(stream, Table::Markers, slot);
             if plant::on(Plant::MarkerCoversAll) {
                 self.overhear(stream, self.markers.get(slot).stream as usize);
             }
@@ -166,21 +233,47 @@ impl Order<'_> {
         self.unpin_marker(slot);
     }
 
-    /// Markers that say no more than what is known are given back.
+    /// Markers that say no more than what is known are given back: O(1) each, which its lay has paid for, and each one
+    /// that is on its way is passed by.
     pub(super) fn drop_complete_markers(&mut self, stream: usize) {
-        let known = self.streams.get(stream).known;
-        for (_, marker) in self.markers.iter_mut() {
-            if marker.phase == Phase::Laid && marker.stream as usize == stream && marker.seq <= known {
-                marker.phase = Phase::Unused;
+        let StreamSlot { known, first_marker, .. } = *self.stream(stream);
+        let mut at = first_marker;
+        for _ in 0..self.markers.len() {
+            let Some(slot) = at.slot() else { return };
+            let marker = *self.markers.get(slot);
+            if marker.seq > known {
+                return;
+            }
+            at = marker.next;
+            if marker.phase == Phase::Laid {
+                self.retire_marker(slot);
             }
         }
     }
 
     pub(super) fn check_markers(&self) -> Result<(), &'static str> {
-        for (_, marker) in self.markers.iter() {
-            if marker.phase == Phase::Laid && marker.seq > self.stream(marker.stream as usize).shared {
-                return Err("order: a marker is counted in its stream's `shared`");
+        let mut chained = 0usize;
+        for (stream, owner) in self.streams.iter() {
+            let (mut count, mut before) = (0, (Link::NONE, Seq::ZERO));
+            for (slot, marker) in self.chain_from(owner.first_marker, |marker| marker.next) {
+                if marker.phase == Phase::Unused || marker.stream as usize != stream || marker.prev != before.0 {
+                    return Err("order: a stream's markers are linked both ways");
+                }
+                if marker.seq <= before.1 || marker.seq > owner.shared {
+                    return Err(
+                        "order: markers stand one behind the other, and are counted in their stream's `shared`",
+                    );
+                }
+                (count, before) = (count + 1, (Link::to(slot), marker.seq));
             }
+            if owner.markers != count || owner.last_marker != before.0 {
+                return Err("order: a stream knows its markers");
+            }
+            chained += count as usize;
+        }
+        let used = self.markers.iter().filter(|(_, marker)| marker.phase != Phase::Unused).count();
+        if used != chained {
+            return Err("order: a marker that is in use is in its stream's chain");
         }
         Ok(())
     }

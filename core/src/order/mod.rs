@@ -13,17 +13,25 @@
 mod event;
 mod marker;
 mod points;
+mod rows;
 mod snapshot;
+mod spare;
+mod table;
 
 pub use event::EventSlot;
 pub(crate) use event::Recording;
 pub(crate) use marker::CoveredBy;
 pub use marker::MarkerState;
 pub(crate) use points::{LAST_SEQ, Mark, PLACES, Points, UNTIL_FREE};
+pub use rows::ClockRows;
 use snapshot::EPOCHS;
 pub(crate) use snapshot::{Flight, SNAPSHOTS, Users};
 
-use crate::arena::{Empty, Link, Rows, Slots, copy, join};
+use rows::Rows;
+use spare::Spare;
+use table::Table;
+
+use crate::arena::{Empty, Link, Slots};
 use crate::driver::NativeStream;
 use crate::error::{Arena, ArenaFull, BadId, Point};
 use crate::id::{DeviceId, MAX_DEVICES, StreamId};
@@ -74,6 +82,12 @@ pub struct StreamSlot {
     pub(crate) asked: u64,
     /// Calls in flight that name the stream.
     pub(crate) pins: u32,
+    /// Markers on the slot, and the first and the last of their chain.
+    markers: u32,
+    first_marker: Link,
+    last_marker: Link,
+    /// A legacy stream's: it knows all that the streams that it follows knew at this count of waits.
+    caught_up: u64,
 }
 
 impl Empty for StreamSlot {
@@ -96,7 +110,32 @@ impl Empty for StreamSlot {
         pending_until: Seq::ZERO,
         asked: 0,
         pins: 0,
+        markers: 0,
+        first_marker: Link::NONE,
+        last_marker: Link::NONE,
+        caught_up: 0,
     };
+}
+
+impl StreamSlot {
+    /// The next position.
+    #[inline]
+    pub(crate) fn tick(&mut self) -> Seq {
+        self.head = Seq(self.head.0.wrapping_add(1));
+        self.head
+    }
+
+    /// Somebody else comes to know all positions; returns the latest.
+    fn share_all(&mut self) -> Seq {
+        self.shared = self.head;
+        self.head
+    }
+
+    /// Whether the legacy stream's next action comes after all of this stream's work. Only a legacy stream is ever
+    /// linked to, so this says which kinds they are.
+    fn blocks(&self, legacy: usize) -> bool {
+        self.legacy == Link::to(legacy) && self.tenancy != Tenancy::Vacant
+    }
 }
 
 /// Whose knowledge of completion counts.
@@ -124,12 +163,12 @@ pub(crate) enum Reach {
 /// The slices that order lives in.
 pub(crate) struct OrderArenas<'a> {
     pub(crate) streams: &'a mut [StreamSlot],
-    pub(crate) clocks: &'a mut [Seq],
+    pub(crate) clocks: ClockRows<'a>,
     pub(crate) events: &'a mut [EventSlot],
-    pub(crate) event_clocks: &'a mut [Seq],
+    pub(crate) event_clocks: ClockRows<'a>,
     pub(crate) markers: &'a mut [MarkerState],
-    pub(crate) marker_clocks: &'a mut [Seq],
-    pub(crate) snapshots: &'a mut [Seq],
+    pub(crate) marker_clocks: ClockRows<'a>,
+    pub(crate) snapshots: ClockRows<'a>,
 }
 
 /// Streams, events, markers and what each knows.
@@ -137,9 +176,11 @@ pub(crate) struct Order<'a> {
     streams: Slots<'a, StreamSlot>,
     clocks: Rows<'a>,
     events: Slots<'a, EventSlot>,
+    spare_events: Spare,
     /// Two rows an event: what it stands for, and what a recording in flight will make of it.
     event_clocks: Rows<'a>,
     markers: Slots<'a, MarkerState>,
+    spare_markers: Spare,
     marker_clocks: Rows<'a>,
     /// `FLIGHTS` rows for synchronisations in flight, `EPOCHS` rows of heads, then one for each device in `gone`.
     snapshots: Rows<'a>,
@@ -149,6 +190,8 @@ pub(crate) struct Order<'a> {
     /// Devices of streams whose slots were given away.
     gone: heapless::Vec<DeviceId, MAX_DEVICES>,
     legacy_streams: u32,
+    /// Waits that a clock took something from, counted from 1.
+    waits: u64,
 }
 
 impl<'a> Order<'a> {
@@ -158,8 +201,10 @@ impl<'a> Order<'a> {
             streams: Slots::new(arenas.streams),
             clocks: Rows::new(arenas.clocks, width),
             events: Slots::new(arenas.events),
+            spare_events: Spare::NONE,
             event_clocks: Rows::new(arenas.event_clocks, width),
             markers: Slots::new(arenas.markers),
+            spare_markers: Spare::NONE,
             marker_clocks: Rows::new(arenas.marker_clocks, width),
             snapshots: Rows::new(arenas.snapshots, width),
             flights: 0,
@@ -167,6 +212,7 @@ impl<'a> Order<'a> {
             epoch_last: 0,
             gone: heapless::Vec::new(),
             legacy_streams: 0,
+            waits: 1,
         }
     }
 
@@ -251,10 +297,14 @@ impl<'a> Order<'a> {
             seen: stream.seen,
             known: stream.head,
             shared: stream.head,
+            // A marker of the old tenant may be on its way yet.
+            markers: stream.markers,
+            first_marker: stream.first_marker,
+            last_marker: stream.last_marker,
             ..StreamSlot::EMPTY
         };
         let id = StreamId::new(slot, stream.generation);
-        self.clocks.row_mut(slot).fill(Seq::ZERO);
+        self.clocks.clear(slot);
         if kind == StreamKind::Legacy {
             self.legacy_streams = self.legacy_streams.saturating_add(1);
             self.point_blocking_at(device, context, Link::to(slot));
@@ -349,10 +399,7 @@ impl<'a> Order<'a> {
 
     /// Whether the rules of the legacy default stream order a stream's next action after all of another's earlier work.
     fn follows(&self, slot: usize, other: usize) -> bool {
-        let (stream, before) = (self.stream(slot), self.stream(other));
-        // Only a legacy stream is ever linked to, so this says which kinds they are.
-        let blocking = before.legacy == Link::to(slot) && before.tenancy != Tenancy::Vacant;
-        blocking || stream.legacy == Link::to(other)
+        self.stream(other).blocks(slot) || self.stream(slot).legacy == Link::to(other)
     }
 
     /// What the legacy default stream implies; see the module's page.
@@ -400,55 +447,6 @@ impl<'a> Order<'a> {
         self.drop_complete_markers(slot);
     }
 
-    /// Writes what a real action on the stream (a record or a marker) comes after: its clock, its own head, and what the
-    /// default streams imply.
-    fn write_action(&mut self, slot: usize, which: Table, row: usize) {
-        self.write_clock(slot, which, row);
-        if self.legacy_streams == 0 {
-            return;
-        }
-        for other in 0..self.streams.len() {
-            if self.follows(slot, other) {
-                self.imply(which, row, other);
-            }
-        }
-    }
-
-    /// Adds another stream's clock and head to a row.
-    fn imply(&mut self, which: Table, row: usize, other: usize) {
-        let stream = self.streams.get_mut(other);
-        stream.shared = stream.head;
-        let head = stream.head;
-        let rows = match which {
-            Table::Events => &mut self.event_clocks,
-            Table::Markers => &mut self.marker_clocks,
-            Table::Snapshots => &mut self.snapshots,
-        };
-        join(rows.row_mut(row), self.clocks.row(other));
-        rows.raise(row, other, head);
-    }
-
-    /// Writes a stream's clock with its own head: what its work so far comes after.
-    fn write_clock(&mut self, slot: usize, which: Table, row: usize) {
-        let head = self.stream(slot).head;
-        let into = match which {
-            Table::Events => self.event_clocks.row_mut(row),
-            Table::Markers => self.marker_clocks.row_mut(row),
-            Table::Snapshots => self.snapshots.row_mut(row),
-        };
-        copy(into, self.clocks.row(slot));
-        if let Some(own) = into.get_mut(slot) {
-            *own = head;
-        }
-    }
-
-    /// An action was accepted: whatever the stream does from now on comes after what the action implied.
-    fn keep_implied(&mut self, slot: usize, which: Table, row: usize) {
-        if self.legacy_streams > 0 {
-            self.join_from(slot, which, row);
-        }
-    }
-
     /// Checks that nothing is known that has not happened, and that completion never runs ahead.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         for (slot, stream) in self.streams.iter() {
@@ -461,46 +459,15 @@ impl<'a> Order<'a> {
             if stream.tenancy == Tenancy::Vacant && stream.known != stream.head {
                 return Err("order: a vacant slot's work is complete");
             }
-            for (other, &seq) in self.clocks.row(slot).iter().enumerate() {
+            for (other, &seq) in self.clocks.row(slot).entries.iter().enumerate() {
                 if other != slot && seq > self.streams.get(other).shared {
                     return Err("order: a clock knows no more than `shared` says");
                 }
             }
         }
-        self.check_markers()
-    }
-}
-
-/// Which rows a view is written to.
-#[derive(Clone, Copy)]
-enum Table {
-    Events,
-    Markers,
-    Snapshots,
-}
-
-impl Order<'_> {
-    /// Joins a row of another table into a stream's clock.
-    fn join_from(&mut self, slot: usize, which: Table, row: usize) {
-        let from = match which {
-            Table::Events => self.event_clocks.row(row),
-            Table::Markers => self.marker_clocks.row(row),
-            Table::Snapshots => self.snapshots.row(row),
-        };
-        join(self.clocks.row_mut(slot), from);
-    }
-
-    /// Marks every entry of a row as complete.
-    fn settle_row(&mut self, which: Table, row: usize, level: Level) {
-        for slot in 0..self.streams.len() {
-            let seq = match which {
-                Table::Events => self.event_clocks.cell(row, slot),
-                Table::Markers => self.marker_clocks.cell(row, slot),
-                Table::Snapshots => self.snapshots.cell(row, slot),
-            };
-            if seq > self.done(slot, level) {
-                self.settle(slot, seq, level);
-            }
+        if ![&self.clocks, &self.event_clocks, &self.marker_clocks, &self.snapshots].iter().all(|rows| rows.whole()) {
+            return Err("order: a row's word says where its entries are");
         }
+        self.check_markers()
     }
 }

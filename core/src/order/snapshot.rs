@@ -47,7 +47,8 @@ impl Order<'_> {
     pub(crate) fn begin_stream_sync(&mut self, stream: usize) -> Flight {
         match self.take_flight() {
             Some(row) => {
-                self.write_clock(stream, Table::Snapshots, row);
+                let own = Mark { stream, seq: self.stream(stream).head };
+                self.write_clock(own, Table::Snapshots, row);
                 Flight::Row(row)
             }
             None => Flight::Position(Mark { stream, seq: self.stream(stream).head }),
@@ -59,14 +60,14 @@ impl Order<'_> {
     pub(crate) fn begin_device_sync(&mut self, device: DeviceId) -> Option<Flight> {
         let row = self.take_flight()?;
         let gone = self.gone_row(device);
-        self.snapshots.row_mut(row).fill(Seq::ZERO);
+        self.snapshots.clear(row);
         for stream in 0..self.streams.len() {
             let (on_device, head) = {
                 let slot = self.streams.get(stream);
                 (slot.device == device, slot.head)
             };
             if on_device || plant::on(Plant::DeviceSyncForAll) {
-                super::join(self.snapshots.row_mut(row), self.clocks.row(stream));
+                self.snapshots.join(row, self.clocks.row(stream));
                 self.snapshots.raise(row, stream, head);
             }
             let gone = gone.map_or(Seq::ZERO, |gone| self.snapshots.cell(gone, stream));
@@ -93,7 +94,7 @@ impl Order<'_> {
             let _ = self.gone.push(device);
         }
         if let Some(row) = self.gone_row(device) {
-            super::join(self.snapshots.row_mut(row), self.clocks.row(slot));
+            self.snapshots.join(row, self.clocks.row(slot));
             self.snapshots.raise(row, slot, head);
         }
     }
@@ -137,7 +138,7 @@ impl Order<'_> {
         self.epoch_last = epoch;
         let row = Self::epoch_row(epoch);
         if free.is_some() {
-            self.snapshots.row_mut(row).fill(Seq::ZERO);
+            self.snapshots.clear(row);
         }
         for stream in 0..self.streams.len() {
             if members(self.streams.get(stream)) {
@@ -364,7 +365,7 @@ impl Order<'_> {
 impl<'a> Order<'a> {
     /// The marks of an epoch, one a stream.
     pub(crate) fn epoch_marks<'o>(&'o self, epoch: usize) -> impl Iterator<Item = Mark> + use<'o, 'a> {
-        self.snapshots.row(Self::epoch_row(epoch)).iter().enumerate().map(|(stream, &seq)| Mark { stream, seq })
+        self.snapshots.row(Self::epoch_row(epoch)).entries.iter().enumerate().map(|(stream, &seq)| Mark { stream, seq })
     }
 
     /// All positions that the points stand for.

@@ -1,14 +1,15 @@
 //! Events of the program: record, wait, query. Facts are taken before the driver call and published after it succeeded.
 
+use super::state::event_slot;
 use super::{Lock, Runtime, State};
-use crate::driver::{Completion, Driver, DriverError, Target};
-use crate::error::{OrderError, Unusable};
+use crate::driver::{Completion, Driver, DriverError, NativeStream, Target};
+use crate::error::{BadId, OrderError, Unusable};
 use crate::id::{EventId, StreamId};
 use crate::order::{Level, Recording};
 use crate::trace::{Record, Sink, Verb};
 
 impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
-    /// An event. It stands for nothing until it is recorded. O(events).
+    /// An event. It stands for nothing until it is recorded. O(1).
     ///
     /// # Errors
     /// The arena of events is full.
@@ -44,15 +45,14 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     /// Records the event on the stream: from now on it stands for everything queued there so far. Recording again
     /// replaces that; earlier waits keep what they took.
     ///
-    /// O(streams).
+    /// O(streams that the stream knows of), at most O(streams); on a legacy default stream that once for each blocking
+    /// stream of its context. At most one marker is laid before, at the same cost.
     ///
     /// # Errors
     /// An id is not live, or the driver refused: then the event stands for what it stood for before.
     pub fn record(&self, event: EventId, stream: StreamId) -> Result<(), OrderError> {
-        self.record_with(event, stream, || {
-            let (marker, native) =
-                self.commit(|state| (state.event_slot(event.slot()), state.native(stream.slot())))?;
-            Ok(self.note_failure(self.driver.lay(marker, native))?)
+        self.record_by(event, stream, |call| {
+            Ok(self.note_failure(self.driver.lay(event_slot(call.facts.event), call.native))?)
         })
     }
 
@@ -66,50 +66,34 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         stream: StreamId,
         perform: impl FnOnce() -> Result<(), E>,
     ) -> Result<(), E> {
-        let slot = self.enter(|state| state.find_stream(Verb::Record, stream))?;
-        self.lay_due_marker(slot).map_err(OrderError::from)?;
-        let recording = self.enter(|state| {
-            let slot = state.find_stream(Verb::Record, stream)?;
-            let event = state.find_event(Verb::Record, event)?;
-            state.pin_event(event);
-            state.pin_stream(slot);
-            Ok::<_, OrderError>(state.facts.order.begin_record(event, slot))
-        })?;
-        let performed = perform();
-        self.end_recording(event, recording, performed.is_ok())?;
-        performed
+        self.record_by(event, stream, |_| perform())
     }
 
-    fn end_recording(&self, event: EventId, recording: Recording, accepted: bool) -> Result<(), OrderError> {
-        self.commit(|state| {
-            state.facts.order.end_record(recording, accepted);
-            state.unpin_event(recording.event);
-            state.unpin_stream(recording.stream);
-            if accepted {
-                let stream = state.facts.order.stream_id(recording.stream);
-                state.record(Record::Recorded { event, stream, seq: recording.seq, number: recording.number });
-            } else {
-                state.refuse_by_driver(Verb::Record, Some(recording.stream));
-            }
-        })?;
-        Ok(())
+    fn record_by<E: From<OrderError>>(
+        &self,
+        event: EventId,
+        stream: StreamId,
+        perform: impl FnOnce(&Call) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut call = Call::new(event, stream);
+        self.begin_call(&mut call, State::begin_record)?;
+        let performed = perform(&call);
+        self.commit(|state| state.end_record(&call, performed.is_ok())).map_err(OrderError::from)?;
+        performed
     }
 
     /// Makes whatever is queued on the stream from now on come after what the event stands for. Waiting for an event that
     /// was never recorded is legal and adds nothing.
     ///
-    /// O(streams).
+    /// O(streams that the recording stream knew of), at most O(streams). At most one marker is laid before; see
+    /// [`record`](Self::record).
     ///
     /// # Errors
     /// An id is not live, or the driver refused: then nothing is ordered.
     pub fn wait(&self, stream: StreamId, event: EventId) -> Result<(), OrderError> {
-        self.wait_with(stream, event, |recorded| {
-            if recorded == Recorded::Never {
-                return Ok(());
-            }
-            let (native, marker) =
-                self.commit(|state| (state.native(stream.slot()), state.event_slot(event.slot())))?;
-            Ok::<_, OrderError>(self.note_failure(self.driver.wait(native, marker))?)
+        self.wait_by(stream, event, |call| match Recorded::of(call.facts) {
+            Recorded::Yes => Ok(self.note_failure(self.driver.wait(call.native, event_slot(call.facts.event)))?),
+            Recorded::Never => Ok(()),
         })
     }
 
@@ -123,36 +107,52 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         event: EventId,
         perform: impl FnOnce(Recorded) -> Result<(), E>,
     ) -> Result<(), E> {
-        let slot = self.enter(|state| state.find_stream(Verb::Wait, stream))?;
-        self.lay_due_marker(slot).map_err(OrderError::from)?;
-        let (slot, look) = self.enter(|state| {
-            let slot = state.find_stream(Verb::Wait, stream)?;
-            let event = state.find_event(Verb::Wait, event)?;
-            state.pin_event(event);
-            state.pin_stream(slot);
-            Ok::<_, OrderError>((slot, state.facts.order.begin_look(event)))
-        })?;
-        let performed = perform(if look.number == 0 { Recorded::Never } else { Recorded::Yes });
-        let accepted = performed.is_ok();
-        self.commit(|state| {
-            let seq = state.facts.order.tick(slot);
-            if accepted {
-                state.facts.order.end_wait(slot, look);
-                state.record(Record::Waited { stream, seq, event, number: look.number });
-            } else {
-                state.refuse_by_driver(Verb::Wait, Some(slot));
-            }
-            state.unpin_event(look.event);
-            state.unpin_stream(slot);
-        })
-        .map_err(OrderError::from)?;
+        self.wait_by(stream, event, |call| perform(Recorded::of(call.facts)))
+    }
+
+    fn wait_by<E: From<OrderError>>(
+        &self,
+        stream: StreamId,
+        event: EventId,
+        perform: impl FnOnce(&Call) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut call = Call::new(event, stream);
+        self.begin_call(&mut call, State::begin_wait)?;
+        let performed = perform(&call);
+        self.commit(|state| state.end_wait(&call, performed.is_ok())).map_err(OrderError::from)?;
         performed
+    }
+
+    /// Begins a record or a wait. Where no marker is due before it, which is the rule, the lock is taken once.
+    #[inline]
+    fn begin_call(&self, call: &mut Call, begin: impl Fn(&mut State<'a>, &mut Call)) -> Result<(), OrderError> {
+        loop {
+            self.enter(|state| {
+                begin(state, call);
+                Ok::<_, OrderError>(())
+            })?;
+            if matches!(call.stage, Stage::Begun) {
+                return Ok(());
+            }
+            // Ends: a call that was behind a marker begins next, or is refused.
+            self.put_off(call)?;
+        }
+    }
+
+    /// What hinders a call is done, if it can be.
+    #[cold]
+    fn put_off(&self, call: &Call) -> Result<(), OrderError> {
+        match call.stage {
+            Stage::Refused(error) => Err(error),
+            _ => Ok(self.lay_due_marker(call.stream.slot())?),
+        }
     }
 
     /// Asks whether what the event stands for is complete, without waiting. An event that was never recorded is
     /// complete. The answer counts as seen by the program.
     ///
-    /// O(streams).
+    /// O(streams that the recording stream knew of), and O(1) for each marker that the answer makes needless, which its
+    /// lay has paid for.
     ///
     /// # Errors
     /// The id is not live, or the driver failed: then nothing is learnt.
@@ -161,7 +161,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
             if recorded == Recorded::Never {
                 return Ok(Completion::Complete);
             }
-            let marker = self.commit(|state| state.event_slot(event.slot()))?;
+            let marker = event_slot(event.slot());
             Ok::<_, OrderError>(self.note_failure(self.driver.query(Target::Marker(marker)))?)
         })
     }
@@ -176,7 +176,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         perform: impl FnOnce(Recorded) -> Result<Completion, E>,
     ) -> Result<Completion, E> {
         let look = self.begin_look(Verb::Query, event)?;
-        let answer = perform(if look.number == 0 { Recorded::Never } else { Recorded::Yes });
+        let answer = perform(Recorded::of(look));
         let complete = matches!(answer, Ok(Completion::Complete));
         self.commit(|state| {
             if complete {
@@ -186,7 +186,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
                 Ok(_) => state.record(Record::Queried { event, number: look.number, complete }),
                 Err(_) => state.refuse_by_driver(Verb::Query, None),
             }
-            state.unpin_event(look.event);
+            state.facts.order.unpin_event(look.event);
         })
         .map_err(OrderError::from)?;
         answer
@@ -205,7 +205,6 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     pub(super) fn begin_look(&self, verb: Verb, event: EventId) -> Result<Recording, OrderError> {
         self.enter(|state| {
             let slot = state.find_event(verb, event)?;
-            state.pin_event(slot);
             Ok(state.facts.order.begin_look(slot))
         })
     }
@@ -233,6 +232,37 @@ pub enum Recorded {
     Never,
 }
 
+impl Recorded {
+    fn of(look: Recording) -> Self {
+        if look.number == 0 { Self::Never } else { Self::Yes }
+    }
+}
+
+/// A record or a wait: what it names, and once it has begun the facts that were taken and the driver's name of the
+/// stream. It stays where it is, since to hand it on from the lock outwards took 80 instructions.
+struct Call {
+    event: EventId,
+    stream: StreamId,
+    stage: Stage,
+    facts: Recording,
+    native: NativeStream,
+}
+
+/// How far a call came.
+enum Stage {
+    New,
+    /// A marker is due on its stream: it begins when that is laid.
+    BehindMarker,
+    Begun,
+    Refused(OrderError),
+}
+
+impl Call {
+    fn new(event: EventId, stream: StreamId) -> Self {
+        Self { event, stream, stage: Stage::New, facts: Recording::default(), native: NativeStream(0) }
+    }
+}
+
 impl State<'_> {
     pub(super) fn find_event(&mut self, verb: Verb, event: EventId) -> Result<usize, OrderError> {
         let found = self.facts.order.find_event(event);
@@ -244,13 +274,66 @@ impl State<'_> {
         found.map_err(|bad| self.refuse_order(verb, Some(stream), bad.into()))
     }
 
-    pub(super) fn pin_event(&mut self, slot: usize) {
-        let event = self.facts.order.event_mut(slot);
-        event.pins = event.pins.saturating_add(1);
+    /// The first half of a record.
+    fn begin_record(&mut self, call: &mut Call) {
+        if self.may_begin(Verb::Record, call) {
+            self.facts.order.begin_record(call.event.slot(), call.stream.slot(), &mut call.facts);
+        }
     }
 
-    pub(super) fn unpin_event(&mut self, slot: usize) {
-        let event = self.facts.order.event_mut(slot);
-        event.pins = event.pins.saturating_sub(1);
+    /// The first half of a wait.
+    fn begin_wait(&mut self, call: &mut Call) {
+        if self.may_begin(Verb::Wait, call) {
+            call.facts = self.facts.order.begin_wait(call.event.slot(), call.stream.slot());
+        }
+    }
+
+    /// Whether a call begins; else its stage says why not.
+    #[inline(always)]
+    fn may_begin(&mut self, verb: Verb, call: &mut Call) -> bool {
+        let stream = match self.facts.order.find_stream(call.stream) {
+            Ok(stream) => stream,
+            Err(bad) => return self.refuse_call(verb, call, bad),
+        };
+        if matches!(call.stage, Stage::New) && self.marker_due(stream) {
+            call.stage = Stage::BehindMarker;
+            return false;
+        }
+        if let Err(bad) = self.facts.order.find_event(call.event) {
+            return self.refuse_call(verb, call, bad);
+        }
+        call.stage = Stage::Begun;
+        call.native = self.facts.order.stream(stream).native;
+        true
+    }
+
+    #[cold]
+    fn refuse_call(&mut self, verb: Verb, call: &mut Call, bad: BadId) -> bool {
+        call.stage = Stage::Refused(self.refuse_order(verb, None, bad.into()));
+        false
+    }
+
+    /// The second half of a record.
+    #[inline]
+    fn end_record(&mut self, call: &Call, accepted: bool) {
+        self.facts.order.end_record(&call.facts, accepted);
+        let Call { event, stream, facts: Recording { seq, number, .. }, .. } = *call;
+        if accepted {
+            self.record(Record::Recorded { event, stream, seq, number });
+        } else {
+            self.refuse_by_driver(Verb::Record, Some(stream.slot()));
+        }
+    }
+
+    /// The second half of a wait.
+    #[inline]
+    fn end_wait(&mut self, call: &Call, accepted: bool) {
+        let seq = self.facts.order.end_wait(call.stream.slot(), &call.facts, accepted);
+        let Call { event, stream, facts: Recording { number, .. }, .. } = *call;
+        if accepted {
+            self.record(Record::Waited { stream, seq, event, number });
+        } else {
+            self.refuse_by_driver(Verb::Wait, Some(stream.slot()));
+        }
     }
 }

@@ -208,11 +208,6 @@ impl<'a> State<'a> {
         Counters { records_lost: self.log.lost(), ..self.counters }
     }
 
-    /// The driver's slot of an event.
-    pub(super) fn event_slot(&self, event: usize) -> MarkerSlot {
-        MarkerSlot(event as u32)
-    }
-
     /// The driver's slot of a marker: they come after the events.
     pub(super) fn marker_slot(&self, marker: usize) -> MarkerSlot {
         MarkerSlot((self.facts.order.event_count().wrapping_add(marker)) as u32)
@@ -224,12 +219,14 @@ impl<'a> State<'a> {
 
     /// Lays a marker behind the stream's open frees and uses, where the device's pools want one.
     pub(super) fn plan_marker(&mut self, stream: usize) -> Option<(Lay, Action)> {
+        self.marker_due(stream).then(|| self.lay_marker(stream, self.native(stream)))?
+    }
+
+    /// Whether a marker is to be laid behind the stream's open frees and uses. O(1) where there are none, else O(pools).
+    #[inline]
+    pub(super) fn marker_due(&self, stream: usize) -> bool {
         let slot = self.facts.order.stream(stream);
-        let (device, native) = (slot.device, slot.native);
-        if slot.capturing || !self.facts.order.is_open(stream) || !self.facts.wants_markers(device) {
-            return None;
-        }
-        self.lay_marker(stream, native)
+        self.facts.order.is_open(stream) && !slot.capturing && self.facts.wants_markers(slot.device)
     }
 
     pub(super) fn lay_marker(&mut self, stream: usize, native: NativeStream) -> Option<(Lay, Action)> {
@@ -263,6 +260,11 @@ impl<'a> State<'a> {
 
 /// Frees that get a marker after such a growth.
 const BURST: u32 = 64;
+
+/// The driver's slot of an event.
+pub(super) fn event_slot(event: usize) -> MarkerSlot {
+    MarkerSlot(event as u32)
+}
 
 /// A marker whose driver call is on the way.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@ use crate::block::{Block, MAX_BLOCKS, MAX_POOLS};
 use crate::free_index::{Bins, HOMES, POOL_BINS};
 use crate::granule::Granule;
 use crate::name::Name;
-use crate::order::{EventSlot, MarkerState, SNAPSHOTS, StreamSlot};
+use crate::order::{ClockRows, EventSlot, MarkerState, SNAPSHOTS, StreamSlot};
 use crate::pool::PoolSlot;
 use crate::trace::{LogStamps, Page};
 use crate::units::Seq;
@@ -55,18 +55,18 @@ const WORDS: usize = words_for(LEAST_HEADS);
 pub struct Arenas<'a> {
     /// One a stream.
     pub streams: &'a mut [StreamSlot],
-    /// Streams squared.
-    pub clocks: &'a mut [Seq],
+    /// One row a stream, one entry a stream.
+    pub clocks: ClockRows<'a>,
     /// One an event.
     pub events: &'a mut [EventSlot],
     /// Two rows an event, one entry a stream.
-    pub event_clocks: &'a mut [Seq],
+    pub event_clocks: ClockRows<'a>,
     /// One a marker.
     pub markers: &'a mut [MarkerState],
     /// One row a marker, one entry a stream.
-    pub marker_clocks: &'a mut [Seq],
+    pub marker_clocks: ClockRows<'a>,
     /// `SNAPSHOT_ROWS` rows, one entry a stream.
-    pub snapshots: &'a mut [Seq],
+    pub snapshots: ClockRows<'a>,
     /// One a pool.
     pub pools: &'a mut [PoolSlot],
     /// Kinds of free blocks that are kept apart: `POOL_BINS` a pool or more. All but five of each pool's are for whichever
@@ -133,8 +133,8 @@ impl Arenas<'_> {
         empty(self.blocks);
         empty(self.granules);
         empty(self.names);
-        for clocks in [&mut *self.clocks, self.event_clocks, self.marker_clocks, self.snapshots] {
-            clocks.fill(Seq::ZERO);
+        for rows in [&mut self.clocks, &mut self.event_clocks, &mut self.marker_clocks, &mut self.snapshots] {
+            rows.clear();
         }
         self.block_lookup.fill(Link::NONE);
         self.granule_lookup.fill(Link::NONE);
@@ -155,11 +155,15 @@ pub struct Storage<
 > {
     streams: [StreamSlot; STREAMS],
     clocks: [[Seq; STREAMS]; STREAMS],
+    clocks_present: [u64; STREAMS],
     events: [EventSlot; EVENTS],
     event_clocks: [[[Seq; STREAMS]; 2]; EVENTS],
+    event_clocks_present: [[u64; 2]; EVENTS],
     markers: [MarkerState; MARKERS],
     marker_clocks: [[Seq; STREAMS]; MARKERS],
+    marker_clocks_present: [u64; MARKERS],
     snapshots: [[Seq; STREAMS]; SNAPSHOTS],
+    snapshots_present: [u64; SNAPSHOTS],
     pools: [PoolSlot; POOLS],
     bins: [[Bins; POOL_BINS]; POOLS],
     homes: [[[u16; HOMES]; STREAMS]; POOLS],
@@ -199,11 +203,15 @@ impl<
         Self {
             streams: [const { StreamSlot::EMPTY }; STREAMS],
             clocks: [[Seq::ZERO; STREAMS]; STREAMS],
+            clocks_present: [0; STREAMS],
             events: [const { EventSlot::EMPTY }; EVENTS],
             event_clocks: [[[Seq::ZERO; STREAMS]; 2]; EVENTS],
+            event_clocks_present: [[0; 2]; EVENTS],
             markers: [const { MarkerState::EMPTY }; MARKERS],
             marker_clocks: [[Seq::ZERO; STREAMS]; MARKERS],
+            marker_clocks_present: [0; MARKERS],
             snapshots: [[Seq::ZERO; STREAMS]; SNAPSHOTS],
+            snapshots_present: [0; SNAPSHOTS],
             pools: [const { PoolSlot::EMPTY }; POOLS],
             bins: [[const { Bins::EMPTY }; POOL_BINS]; POOLS],
             homes: [[[0; HOMES]; STREAMS]; POOLS],
@@ -227,12 +235,18 @@ impl<
         let used = core::mem::replace(&mut self.lent, true);
         let mut arenas = Arenas {
             streams: &mut self.streams,
-            clocks: self.clocks.as_flattened_mut(),
+            clocks: ClockRows { entries: self.clocks.as_flattened_mut(), present: &mut self.clocks_present },
             events: &mut self.events,
-            event_clocks: self.event_clocks.as_flattened_mut().as_flattened_mut(),
+            event_clocks: ClockRows {
+                entries: self.event_clocks.as_flattened_mut().as_flattened_mut(),
+                present: self.event_clocks_present.as_flattened_mut(),
+            },
             markers: &mut self.markers,
-            marker_clocks: self.marker_clocks.as_flattened_mut(),
-            snapshots: self.snapshots.as_flattened_mut(),
+            marker_clocks: ClockRows {
+                entries: self.marker_clocks.as_flattened_mut(),
+                present: &mut self.marker_clocks_present,
+            },
+            snapshots: ClockRows { entries: self.snapshots.as_flattened_mut(), present: &mut self.snapshots_present },
             pools: &mut self.pools,
             bins: self.bins.as_flattened_mut(),
             homes: self.homes.as_flattened_mut().as_flattened_mut(),

@@ -1,5 +1,6 @@
 //! Synchronisation: the host waits, learns, and gives back what stands above the thresholds.
 
+use super::state::event_slot;
 use super::{Action, Lock, Runtime, State};
 use crate::driver::{Driver, DriverError, Target};
 use crate::error::OrderError;
@@ -58,7 +59,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     /// As [`synchronize_stream`](Self::synchronize_stream).
     pub fn synchronize_event(&self, event: EventId) -> Result<(), OrderError> {
         let look = self.begin_look(Verb::Synchronize, event)?;
-        let marker = self.commit(|state| state.event_slot(look.event))?;
+        let marker = event_slot(look.event);
         let performed = if look.number == 0 { Ok(()) } else { self.synchronise(Target::Marker(marker)) };
         self.commit(|state| {
             match performed {
@@ -68,7 +69,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
                 }
                 Err(_) => state.refuse_by_driver(Verb::Synchronize, None),
             }
-            state.unpin_event(look.event);
+            state.facts.order.unpin_event(look.event);
         })?;
         performed?;
         if look.number > 0 {

@@ -8,7 +8,7 @@ use std::fmt::{self, Write};
 use std::hash::{BuildHasher, Hash, Hasher};
 
 /// Fields that decide nothing: numbers that count over the whole program, statistics, and scratch.
-const IDLE: [&str; 16] = [
+const IDLE: [&str; 18] = [
     "id",
     "asked",
     "pending",
@@ -25,6 +25,8 @@ const IDLE: [&str; 16] = [
     "number",
     "stands_for",
     "label",
+    "waits",
+    "caught_up",
 ];
 
 /// The field whose order counts, not its values.
@@ -34,7 +36,7 @@ const RANKED: &str = "freed";
 #[must_use]
 pub fn digest(space: &Space, oracle: &Oracle, held: &[Option<Held>; BLOCKS], essence: &mut Essence) -> u128 {
     essence.clear();
-    let clocks = (&space.clocks, &space.event_clocks, &space.marker_clocks);
+    let clocks = (&space.clocks.entries, &space.event_clocks.entries, &space.marker_clocks.entries);
     let slots = (&space.streams, &space.events, &space.markers, &space.pools, &space.blocks);
     // Writing to it cannot fail.
     let _ = write!(essence, "{slots:?}{clocks:?}");

@@ -4,7 +4,7 @@ use crate::op::{EVENTS, STREAMS};
 use crate::oracle::MARKERS;
 use weir::Arenas;
 use weir::slots::{
-    Bins, Block, Empty, EventSlot, Granule, HeadWord, Link, MarkerState, Name, PoolSlot, StreamSlot, heads_for,
+    Bins, Block, ClockRows, Empty, EventSlot, Granule, HeadWord, Link, MarkerState, Name, PoolSlot, StreamSlot, heads_for,
     words_for,
 };
 use weir::trace::{LogStamps, Page};
@@ -18,20 +18,20 @@ pub struct Space {
     /// One a stream.
     pub streams: Vec<StreamSlot>,
     /// Their clocks.
-    pub clocks: Vec<Seq>,
+    pub clocks: Clocks,
     /// One an event.
     pub events: Vec<EventSlot>,
     /// Their clocks.
-    pub event_clocks: Vec<Seq>,
+    pub event_clocks: Clocks,
     /// One a marker.
     pub markers: Vec<MarkerState>,
     /// Their clocks.
-    pub marker_clocks: Vec<Seq>,
+    pub marker_clocks: Clocks,
     /// The pool.
     pub pools: Vec<PoolSlot>,
     /// Its blocks.
     pub blocks: Vec<Block>,
-    snapshots: Vec<Seq>,
+    snapshots: Clocks,
     bins: Vec<Bins>,
     homes: Vec<u16>,
     heads: Vec<Link>,
@@ -44,6 +44,23 @@ pub struct Space {
     stamps: [u64; STREAMS + 2],
 }
 
+/// Rows of clock entries.
+pub struct Clocks {
+    /// One a stream, row after row.
+    pub entries: Vec<Seq>,
+    present: Vec<u64>,
+}
+
+impl Clocks {
+    fn new(rows: usize) -> Self {
+        Self { entries: slots(rows * STREAMS), present: slots(rows) }
+    }
+
+    fn lend(&mut self) -> ClockRows<'_> {
+        ClockRows { entries: &mut self.entries, present: &mut self.present }
+    }
+}
+
 fn slots<T: Empty>(count: usize) -> Vec<T> {
     std::iter::repeat_with(|| T::EMPTY).take(count).collect()
 }
@@ -52,14 +69,14 @@ impl Default for Space {
     fn default() -> Self {
         Self {
             streams: slots(STREAMS),
-            clocks: slots(STREAMS * STREAMS),
+            clocks: Clocks::new(STREAMS),
             events: slots(EVENTS),
-            event_clocks: slots(2 * EVENTS * STREAMS),
+            event_clocks: Clocks::new(2 * EVENTS),
             markers: slots(MARKERS),
-            marker_clocks: slots(MARKERS * STREAMS),
+            marker_clocks: Clocks::new(MARKERS),
             pools: slots(1),
             blocks: slots(BLOCKS),
-            snapshots: slots(Arenas::SNAPSHOT_ROWS * STREAMS),
+            snapshots: Clocks::new(Arenas::SNAPSHOT_ROWS),
             bins: slots(Arenas::POOL_BINS),
             homes: slots(Arenas::HOMES * STREAMS),
             heads: slots(Arenas::POOL_BINS * heads_for(0)),
@@ -81,12 +98,12 @@ impl Space {
         let (pools, labels) = rest.split_at_mut(1);
         let mut arenas = Arenas {
             streams: &mut self.streams,
-            clocks: &mut self.clocks,
+            clocks: self.clocks.lend(),
             events: &mut self.events,
-            event_clocks: &mut self.event_clocks,
+            event_clocks: self.event_clocks.lend(),
             markers: &mut self.markers,
-            marker_clocks: &mut self.marker_clocks,
-            snapshots: &mut self.snapshots,
+            marker_clocks: self.marker_clocks.lend(),
+            snapshots: self.snapshots.lend(),
             pools: &mut self.pools,
             bins: &mut self.bins,
             homes: &mut self.homes,
