@@ -3,7 +3,7 @@
 use crate::arena::{Empty, Link, Lookup, Slots};
 use crate::error::{Arena, ArenaFull};
 use crate::id::{AllocId, LabelId};
-use crate::order::{PLACES, Points};
+use crate::order::{Mark, PLACES, Points};
 use core::fmt;
 
 /// What a run of addresses is.
@@ -11,17 +11,17 @@ use core::fmt;
 pub(crate) enum State {
     /// Not a block: an unused slot of the arena.
     #[default]
-    Unused,
+    Unused = 0,
     /// Allocated.
-    Live,
-    /// Mapped and reusable.
-    Free,
+    Live = 1,
     /// Not mapped.
-    Hole,
+    Hole = 2,
     /// Being mapped or unmapped by a call in flight; offered to nobody.
-    Transit,
+    Transit = 3,
     /// An unmap failed; offered to nobody, tried again at the next release.
-    Quarantined,
+    Quarantined = 4,
+    /// Mapped and reusable. The largest number in the highest bits of the tag: one comparison tells.
+    Free = 7,
 }
 
 /// Small blocks are packed apart, so that they do not pin the granules of large ones.
@@ -61,15 +61,20 @@ struct Part {
 }
 
 impl Part {
-    const HOME: Self = Self { from: 0, bits: 13 };
+    const HOME: Self = Self { from: 0, bits: 12 };
+    const FINDABLE: Self = Self { from: 12, bits: 1 };
     const EPOCH: Self = Self { from: 13, bits: 4 };
     const USED: Self = Self { from: 17, bits: 2 };
-    const STATE: Self = Self { from: 19, bits: 3 };
-    const CLASS: Self = Self { from: 22, bits: 1 };
-    const POOL: Self = Self { from: 23, bits: 9 };
+    const CLASS: Self = Self { from: 19, bits: 1 };
+    const POOL: Self = Self { from: 20, bits: 9 };
+    const STATE: Self = Self { from: 29, bits: 3 };
 
     const fn most(&self) -> u32 {
         (1 << self.bits) - 1
+    }
+
+    const fn mask(&self) -> u32 {
+        self.most() << self.from
     }
 
     const fn of(&self, tag: u32) -> u32 {
@@ -100,34 +105,71 @@ impl Block {
         Self { at, size, tag, ..Self::EMPTY }
     }
 
+    /// Whether the lookup leads to it: it is live, or was, and has not merged into the block before it since.
+    #[inline]
+    pub(crate) const fn is_findable(&self) -> bool {
+        Part::FINDABLE.of(self.tag) != 0
+    }
+
+    const fn set_findable(&mut self, findable: bool) {
+        self.tag = Part::FINDABLE.put(self.tag, findable as u32);
+    }
+
+    /// Whether it is of this pool and class and waits for nothing: one comparison.
+    #[inline]
+    pub(crate) const fn is_plain(&self, pool: usize, class: Class) -> bool {
+        let mask = Part::POOL.mask() | Part::CLASS.mask() | Part::USED.mask() | Part::EPOCH.mask();
+        self.tag & mask == Part::CLASS.put(Part::POOL.put(0, pool as u32), class as u32)
+    }
+
+    /// Whether it has no points.
+    #[inline]
+    pub(crate) const fn waits_for_nothing(&self) -> bool {
+        self.tag & (Part::USED.mask() | Part::EPOCH.mask()) == 0
+    }
+
+    /// Makes it wait for one mark, and nothing else: that of the free that counts so.
+    #[inline]
+    pub(crate) const fn wait_for(&mut self, mark: Mark, freed: u64) {
+        let [.., last] = self.words;
+        self.words = [mark.word(), freed, last];
+        self.tag = Part::EPOCH.put(Part::USED.put(self.tag, 1), 0);
+    }
+
+    #[inline]
     pub(crate) const fn end(&self) -> u64 {
         self.at.wrapping_add(self.size)
     }
 
+    #[inline]
     pub(crate) const fn pool(&self) -> usize {
         Part::POOL.of(self.tag) as usize
     }
 
+    #[inline]
     pub(crate) const fn state(&self) -> State {
         match Part::STATE.of(self.tag) {
             1 => State::Live,
-            2 => State::Free,
-            3 => State::Hole,
-            4 => State::Transit,
-            5 => State::Quarantined,
+            2 => State::Hole,
+            3 => State::Transit,
+            4 => State::Quarantined,
+            7 => State::Free,
             _ => State::Unused,
         }
     }
 
     /// Whether it belongs in the free index.
+    #[inline]
     pub(crate) const fn is_listed(&self) -> bool {
         matches!(self.state(), State::Free | State::Hole)
     }
 
+    #[inline]
     pub(crate) const fn set_state(&mut self, state: State) {
         self.tag = Part::STATE.put(self.tag, state as u32);
     }
 
+    #[inline]
     pub(crate) const fn class(&self) -> Class {
         if Part::CLASS.of(self.tag) == 0 { Class::Large } else { Class::Small }
     }
@@ -137,31 +179,37 @@ impl Block {
     }
 
     /// What must come before the next use.
+    #[inline]
     pub(crate) fn points(&self) -> Points {
         Points::of_parts(self.words, Part::USED.of(self.tag) as u8, Part::EPOCH.of(self.tag) as u8)
     }
 
     /// How many marks the points have, beside an epoch.
+    #[inline]
     pub(crate) const fn marks(&self) -> u32 {
         Part::USED.of(self.tag)
     }
 
     /// The first mark's word, where there is one.
+    #[inline]
     pub(crate) const fn first_mark(&self) -> u64 {
         let [first, ..] = self.words;
         first
     }
 
     /// Whether the points are one mark and nothing else.
+    #[inline]
     pub(crate) const fn is_ones(&self) -> bool {
         self.marks() == 1 && !self.has_epoch()
     }
 
     /// Whether the points have an epoch beside the marks.
+    #[inline]
     pub(crate) const fn has_epoch(&self) -> bool {
         Part::EPOCH.of(self.tag) != 0
     }
 
+    #[inline]
     pub(crate) fn set_points(&mut self, points: Points) {
         let (words, used, epoch) = points.parts();
         let [first, second, third] = words;
@@ -176,11 +224,13 @@ impl Block {
     }
 
     /// Counts frees: the larger, the more recent. 0 where several points left no place for it.
+    #[inline]
     pub(crate) const fn freed(&self) -> u64 {
         let [_, freed, _] = self.words;
         if self.marks() <= 1 { freed } else { 0 }
     }
 
+    #[inline]
     pub(crate) const fn set_freed(&mut self, count: u64) {
         if self.marks() <= 1 {
             let [_, freed, _] = &mut self.words;
@@ -189,23 +239,37 @@ impl Block {
     }
 
     /// Makes it live; `uses` are at most two.
+    #[inline]
     pub(crate) fn become_live(&mut self, id: AllocId, asked: u64, label: LabelId, uses: Points) {
         self.set_points(uses);
-        let [.., last] = &mut self.words;
-        *last = id.0;
-        let spare = self.size.wrapping_sub(asked);
-        self.links = [label.0, spare as u32];
-        self.up = (spare >> 32) as u32;
         self.set_state(State::Live);
+        self.rename(id, label);
+        self.set_asked(asked);
+    }
+
+    /// Says which malloc a live block is of.
+    #[inline]
+    pub(crate) const fn rename(&mut self, id: AllocId, label: LabelId) {
+        let ([.., last], [first, _]) = (&mut self.words, &mut self.links);
+        (*last, *first) = (id.0, label.0);
+    }
+
+    /// Says how many bytes of a live block were asked for.
+    #[inline]
+    pub(crate) const fn set_asked(&mut self, asked: u64) {
+        let (spare, [_, low]) = (self.size.wrapping_sub(asked), &mut self.links);
+        (*low, self.up) = (spare as u32, (spare >> 32) as u32);
     }
 
     /// The allocation, of a live block.
+    #[inline]
     pub(crate) const fn id(&self) -> AllocId {
         let [.., id] = self.words;
         AllocId(id)
     }
 
     /// The bytes that were asked for, of a live block.
+    #[inline]
     pub(crate) const fn asked(&self) -> u64 {
         let [_, low] = self.links;
         self.size.wrapping_sub(((self.up as u64) << 32) | low as u64)
@@ -322,10 +386,30 @@ impl<'a> Blocks<'a> {
         Self { slots: Slots::new(slots), lookup: Lookup::new(lookup), spare: Link::NONE, touched: 0, in_use: 0 }
     }
 
+    /// The slot, if there is one.
+    #[inline]
+    pub(crate) fn look(&self, slot: usize) -> Option<&Block> {
+        self.slots.look(slot)
+    }
+
+    /// The slot, if there is one.
+    #[inline]
+    pub(crate) fn look_mut(&mut self, slot: usize) -> Option<&mut Block> {
+        self.slots.look_mut(slot)
+    }
+
+    /// Whether the link leads to a free block.
+    #[inline]
+    pub(crate) fn is_free(&self, link: Link) -> bool {
+        link.slot().and_then(|slot| self.look(slot)).is_some_and(|block| block.state() == State::Free)
+    }
+
+    #[inline]
     pub(crate) fn get(&self, slot: usize) -> &Block {
         self.slots.get(slot)
     }
 
+    #[inline]
     pub(crate) fn get_mut(&mut self, slot: usize) -> &mut Block {
         self.slots.get_mut(slot)
     }
@@ -341,6 +425,12 @@ impl<'a> Blocks<'a> {
     /// Slots that are left.
     pub(crate) fn room(&self) -> usize {
         self.slots.len().saturating_sub(self.in_use)
+    }
+
+    /// Whether so many slots are left.
+    #[inline]
+    pub(crate) fn has_room(&self, slots: usize) -> bool {
+        self.in_use.wrapping_add(slots) <= self.slots.len()
     }
 
     pub(crate) fn full(&self) -> ArenaFull {
@@ -367,6 +457,7 @@ impl<'a> Blocks<'a> {
 
     /// Gives a slot back.
     pub(crate) fn remove(&mut self, slot: usize) {
+        self.withdraw(slot);
         *self.slots.get_mut(slot) = Block { next: self.spare, ..Block::EMPTY };
         self.spare = Link::to(slot);
         self.in_use = self.in_use.saturating_sub(1);
@@ -380,6 +471,7 @@ impl<'a> Blocks<'a> {
             at: first.at.wrapping_add(size),
             size: first.size.wrapping_sub(size),
             prev: Link::to(slot),
+            tag: Part::FINDABLE.put(first.tag, 0),
             ..first
         })?;
         if let Some(next) = first.next.slot() {
@@ -406,23 +498,32 @@ impl<'a> Blocks<'a> {
         self.remove(second);
     }
 
-    /// Makes a block findable by its address.
+    /// Makes a block findable by its address. It stays so while it begins there, free or live: most memory that is freed is
+    /// soon taken again from the same address, and the lookup is not touched then.
     #[must_use]
     pub(crate) fn publish(&mut self, slot: usize) -> bool {
-        let at = self.get(slot).at;
-        self.lookup.insert(at, slot)
+        let block = self.slots.get_mut(slot);
+        if block.is_findable() {
+            return true;
+        }
+        block.set_findable(true);
+        self.lookup.insert(block.at, slot)
     }
 
-    /// Takes a live block out of the lookup.
-    pub(crate) fn withdraw(&mut self, slot: usize) {
-        let at = self.get(slot).at;
-        let slots = &self.slots;
-        self.lookup.remove(at, |s| slots.get(s).at);
+    /// Takes a block out of the lookup.
+    fn withdraw(&mut self, slot: usize) {
+        let block = self.slots.get_mut(slot);
+        if block.is_findable() {
+            block.set_findable(false);
+            let (at, slots) = (block.at, &self.slots);
+            self.lookup.remove(at, |s| slots.get(s).at);
+        }
     }
 
-    /// The live block that starts at `at`.
+    /// The block that starts at `at`, if it is live; one that is not may be found as well.
+    #[inline]
     pub(crate) fn find(&self, at: u64) -> Option<usize> {
-        self.lookup.find(at, |s| self.slots.get(s).at)
+        self.lookup.find(at, |slot| self.slots.is(slot, |block| block.at == at))
     }
 
     /// The blocks of a range in address order, beginning with `first`.

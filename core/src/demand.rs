@@ -31,8 +31,11 @@ pub(crate) struct Demand {
 impl Demand {
     pub(crate) const NONE: Self = Self { rounds: [0; MEMORY], most: 0, released: 0, again: 0, thrashed: 0, thrash: 0 };
 
+    #[inline]
     pub(crate) fn note_used(&mut self, used: u64) {
-        self.most = self.most.max(used);
+        if used > self.most {
+            self.most = used;
+        }
     }
 
     pub(crate) fn note_created(&mut self, bytes: u64) {

@@ -8,7 +8,7 @@ use crate::granule::Granules;
 use crate::id::{DeviceId, LabelId, MAX_DEVICES, PoolId, StreamId};
 use crate::name::Names;
 use crate::order::Order;
-use crate::pool::{Device, PoolSlot, Standing};
+use crate::pool::{self, Device, PoolSlot, Standing};
 use crate::trace::{Definitions, Record};
 use crate::units::{Bytes, DevicePtr};
 
@@ -24,10 +24,12 @@ pub(crate) struct Facts<'a> {
 }
 
 impl Facts<'_> {
+    #[inline]
     pub(crate) fn pool(&self, slot: usize) -> &PoolSlot {
         self.pools.get(slot)
     }
 
+    #[inline]
     pub(crate) fn pool_mut(&mut self, slot: usize) -> &mut PoolSlot {
         self.pools.get_mut(slot)
     }
@@ -45,17 +47,38 @@ impl Facts<'_> {
         self.devices.iter_mut().find(|d| d.id == id)
     }
 
+    #[inline]
     pub(crate) fn pool_id(&self, slot: usize) -> PoolId {
         PoolId::new(slot, self.pool(slot).generation)
     }
 
     /// The slot of a live pool.
     pub(crate) fn find_pool(&self, id: PoolId) -> Result<usize, BadId> {
-        let slot = id.slot();
-        if slot >= self.pools.len() {
-            return Err(BadId::UnknownPool(id));
+        pool::find(&self.pools, id)
+    }
+
+    /// A stream of the device came or went.
+    pub(crate) fn count_streams(&mut self, id: DeviceId, count: impl FnOnce(u32) -> u32) {
+        if let Some(device) = self.device_mut(id) {
+            device.streams = count(device.streams);
         }
-        self.pool(slot).check_id(id).map(|()| slot)
+        self.mind_markers(id);
+    }
+
+    /// A pool begins or ceases to be one.
+    pub(crate) fn set_standing(&mut self, slot: usize, standing: Standing) {
+        let pool = self.pool_mut(slot);
+        pool.standing = standing;
+        let device = pool.device;
+        self.mind_markers(device);
+    }
+
+    /// Tells a device's streams whether frees and uses on them want markers behind them. Called where that may change, so
+    /// that a malloc need not ask every pool. O(pools + streams).
+    #[cold]
+    pub(crate) fn mind_markers(&mut self, device: DeviceId) {
+        let marked = self.wants_markers(device);
+        self.order.mind_markers(device, marked);
     }
 
     /// Whether frees and uses on the device want markers behind them.
@@ -65,6 +88,7 @@ impl Facts<'_> {
         slot.burst > 0 || (slot.streams >= 2 && wanted())
     }
 
+    #[cold]
     pub(crate) fn strayed(&self) -> bool {
         self.order.strayed()
             || self.blocks.strayed()

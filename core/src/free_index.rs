@@ -604,7 +604,7 @@ fn pick<'b, R: Ord + Copy>(ranked: impl Iterator<Item = Ranked<'b, R>>) -> Optio
 }
 
 /// Faults that can be planted in the choice among candidates.
-const PICKS: [Plant; 3] = [Plant::SecondBest, Plant::OldestFirst, Plant::CostlierFirst];
+pub(crate) const PICKS: [Plant; 3] = [Plant::SecondBest, Plant::OldestFirst, Plant::CostlierFirst];
 
 fn pick_wrong<'b, R: Ord + Copy>(ranked: impl Iterator<Item = Ranked<'b, R>>) -> Option<Ranked<'b, R>> {
     if plant::on(Plant::SecondBest) {

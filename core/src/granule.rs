@@ -107,7 +107,7 @@ impl<'a> Granules<'a> {
 
     /// The granule mapped at `at`.
     pub(crate) fn at(&self, at: u64) -> Option<usize> {
-        self.lookup.find(at, |slot| Self::address_of(&self.slots, slot))
+        self.lookup.find(at, |slot| Self::address_of(&self.slots, slot) == at)
     }
 
     /// It is no longer mapped.

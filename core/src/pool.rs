@@ -1,6 +1,6 @@
 //! Pools: settings and counts. A pool is a reserved address range, a limit and a policy.
 
-use crate::arena::{Empty, Link};
+use crate::arena::{Empty, Link, Slots};
 use crate::demand::Demand;
 use crate::driver::Properties;
 use crate::error::BadId;
@@ -60,8 +60,6 @@ pub struct PoolSlot {
     pub(crate) reserved_high: u64,
     /// Physical bytes that calls in flight are about to create.
     pub(crate) coming: u64,
-    pub(crate) live_blocks: u64,
-    pub(crate) mallocs: u64,
     pub(crate) frees: u64,
     pub(crate) refused: u64,
     pub(crate) by_source: [u64; Source::ALL.len()],
@@ -99,8 +97,6 @@ impl Empty for PoolSlot {
         reserved: 0,
         reserved_high: 0,
         coming: 0,
-        live_blocks: 0,
-        mallocs: 0,
         frees: 0,
         refused: 0,
         by_source: [0; Source::ALL.len()],
@@ -110,9 +106,25 @@ impl Empty for PoolSlot {
     };
 }
 
+/// The slot of a live pool.
+#[inline]
+pub(crate) fn find(pools: &Slots<'_, PoolSlot>, id: PoolId) -> Result<usize, BadId> {
+    match pools.look(id.slot()) {
+        Some(pool) if pool.generation == id.generation() && pool.standing == Standing::Live => Ok(id.slot()),
+        pool => Err(what_is_bad(id, pool.map_or(0, |pool| pool.generation))),
+    }
+}
+
+#[cold]
+fn what_is_bad(id: PoolId, latest: u32) -> BadId {
+    let ever = id.generation() > 0 && id.generation() <= latest;
+    if ever { BadId::StalePool(id) } else { BadId::UnknownPool(id) }
+}
+
 impl PoolSlot {
     /// Whose knowledge of completion the pool allocates by: with switch 2 off only the program's, so that placement
     /// does not depend on timing.
+    #[inline]
     pub(crate) fn level(&self) -> Level {
         if self.reuse.contains(Reuse::OPPORTUNISTIC) { Level::Known } else { Level::Seen }
     }
@@ -157,20 +169,51 @@ impl PoolSlot {
         self.standing == Standing::Live && self.base <= at && at.wrapping_sub(self.base) < self.range
     }
 
-    pub(crate) fn add_used(&mut self, given: u64, asked: u64) {
+    #[inline]
+    pub(crate) fn add_used(&mut self, given: u64, asked: u64, source: Source) {
         self.used = self.used.wrapping_add(given);
-        self.used_high = self.used_high.max(self.used);
+        // Comparing and jumping is cheaper than storing a maximum that is seldom a new one.
+        if self.used > self.used_high {
+            self.used_high = self.used;
+        }
         self.demand.note_used(self.used);
         self.requested = self.requested.wrapping_add(asked);
-        self.requested_high = self.requested_high.max(self.requested);
-        self.live_blocks = self.live_blocks.wrapping_add(1);
-        self.mallocs = self.mallocs.wrapping_add(1);
+        if self.requested > self.requested_high {
+            self.requested_high = self.requested;
+        }
+        if let Some(count) = self.by_source.get_mut(source as usize) {
+            *count = count.wrapping_add(1);
+        }
     }
 
+    /// A block was freed and got back.
+    #[inline]
+    pub(crate) fn undo_free(&mut self) {
+        self.frees = self.frees.wrapping_add(1);
+        let [same_stream, ..] = &mut self.by_source;
+        *same_stream = same_stream.wrapping_add(1);
+    }
+
+    /// So many bytes are asked for of a block, instead of those before.
+    pub(crate) fn ask_again(&mut self, before: u64, asked: u64) {
+        self.requested = self.requested.wrapping_sub(before).wrapping_add(asked);
+        self.requested_high = self.requested_high.max(self.requested);
+    }
+
+    /// Successful mallocs.
+    pub(crate) fn mallocs(&self) -> u64 {
+        self.by_source.iter().fold(0, |sum, count| sum.wrapping_add(*count))
+    }
+
+    /// Blocks that were not freed yet.
+    pub(crate) fn live_blocks(&self) -> u64 {
+        self.mallocs().wrapping_sub(self.frees)
+    }
+
+    #[inline]
     pub(crate) fn take_used(&mut self, given: u64, asked: u64) {
         self.used = self.used.wrapping_sub(given);
         self.requested = self.requested.wrapping_sub(asked);
-        self.live_blocks = self.live_blocks.wrapping_sub(1);
         self.frees = self.frees.wrapping_add(1);
     }
 
@@ -207,15 +250,6 @@ impl PoolSlot {
             preference: self.preference,
             small_limit: Some(Bytes(self.small_limit)),
             tuning: self.tuning,
-        }
-    }
-
-    pub(crate) fn check_id(&self, id: PoolId) -> Result<(), BadId> {
-        match id.generation().cmp(&self.generation) {
-            core::cmp::Ordering::Equal if self.standing == Standing::Live => Ok(()),
-            core::cmp::Ordering::Greater => Err(BadId::UnknownPool(id)),
-            _ if id.generation() == 0 => Err(BadId::UnknownPool(id)),
-            _ => Err(BadId::StalePool(id)),
         }
     }
 }

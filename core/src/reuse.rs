@@ -1,13 +1,15 @@
 //! Judgement of a malloc: which memory it may have, and what might help where there is none. Pure: facts in, decision out.
 
 use crate::arena::Link;
-use crate::block::{Block, Class, State};
+use crate::block::{Block, Blocks, Class, State};
 use crate::facts::Facts;
-use crate::free_index::{Kind, Sight};
+use crate::free_index::{Kind, PICKS, Sight};
 use crate::order::{CoveredBy, LAST_SEQ, Level, Mark, Reach};
 use crate::plant::{self, Plant};
 use crate::policy::Reuse;
+use crate::pool::PoolSlot;
 use crate::trace::Source;
+use crate::units::Bytes;
 
 /// How many runs of adjacent blocks one search looks at.
 const RUNS: usize = 64;
@@ -48,6 +50,15 @@ pub(crate) enum Taken {
     Run(usize),
 }
 
+impl Taken {
+    /// The first block of it.
+    pub(crate) fn first(self) -> usize {
+        match self {
+            Self::Front(block) | Self::Granules { block, .. } | Self::Run(block) => block,
+        }
+    }
+}
+
 /// A question to the driver that might help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Question {
@@ -73,9 +84,35 @@ pub(crate) enum Towards {
 
 impl Ask {
     /// A question about a pool as a stream sees it.
+    #[inline]
     pub(crate) fn about(pool: usize, stream: usize) -> Self {
         let class = Class::Large;
         Self { pool, stream, size: 0, class, waited: false, asked: false, imagine_waits: false, mixed: false }
+    }
+
+    /// A malloc of so many bytes of this pool. A size of which the pool has no multiple becomes 0.
+    #[inline(always)]
+    pub(crate) fn new((pool, of): (usize, &PoolSlot), stream: usize, asked: Bytes) -> Self {
+        let mask = of.alignment.wrapping_sub(1);
+        let size = asked.0.wrapping_add(mask) & !mask;
+        let class = if size <= of.small_limit { Class::Small } else { Class::Large };
+        Self { size, class, ..Self::about(pool, stream) }
+    }
+
+    /// A block that the stream is just freeing, if the stream would get it back as it is: nobody else used it, it would not
+    /// merge with a neighbour, and it is of the size that is asked for. No other comes before it then: none is closer in
+    /// size, reached at less cost, or freed more recently.
+    #[inline]
+    pub(crate) fn gets_back<'b>(&self, blocks: &'b mut Blocks<'_>, slot: usize) -> Option<&'b mut Block> {
+        let block = blocks.look(slot)?;
+        // One after the other: that is a comparison and a jump each.
+        if block.size != self.size || !block.is_plain(self.pool, self.class) {
+            return None;
+        }
+        if blocks.is_free(block.prev) || blocks.is_free(block.next) || PICKS.into_iter().any(plant::on) {
+            return None;
+        }
+        blocks.look_mut(slot)
     }
 
     /// How the stream reaches what was done with a block, if the switches let it count.
@@ -105,6 +142,7 @@ impl Ask {
     }
 
     /// The kind of reuse that a choice amounts to.
+    #[inline]
     pub(crate) fn source(&self, reach: Reach) -> Source {
         match reach {
             Reach::Own => Source::SameStream,
@@ -125,11 +163,16 @@ impl Ask {
     /// The best memory that costs nothing: the closest size in the class; else whole granules of the other class; else a
     /// run of adjacent blocks.
     pub(crate) fn choose(&self, facts: &Facts<'_>) -> Option<Choice> {
-        let best = facts.index.best(&facts.blocks, (self.pool, self.class), self.size, &Eyes { ask: self, facts });
-        if let Some((block, reach)) = best {
-            return Some(Choice { taken: Taken::Front(block), reach });
+        match self.choose_block(facts) {
+            Some((block, reach)) => Some(Choice { taken: Taken::Front(block), reach }),
+            None => self.choose_granules(facts).or_else(|| self.choose_run(facts)),
         }
-        self.choose_granules(facts).or_else(|| self.choose_run(facts))
+    }
+
+    /// The block of the closest size in the class.
+    #[inline]
+    pub(crate) fn choose_block(&self, facts: &Facts<'_>) -> Option<(usize, Reach)> {
+        facts.index.best(&facts.blocks, (self.pool, self.class), self.size, &Eyes { ask: self, facts })
     }
 
     /// As [`choose`](Self::choose), but a part of a granule of the other class will do.

@@ -1,8 +1,8 @@
 //! Arenas from the process's heap, for hosted builds whose capacities are known at run time.
 
 use weir::slots::{
-    Bins, Block, ClockRows, Empty, EventSlot, Granule, HeadWord, Link, MarkerState, Name, PoolSlot, StreamSlot, bins_for,
-    heads_for, words_for,
+    Bins, Block, ClockRows, Empty, EventSlot, Granule, HeadWord, Link, MarkerState, Name, PoolSlot, StreamSlot,
+    bins_for, heads_for, words_for,
 };
 use weir::trace::{LogStamps, Page};
 use weir::units::Seq;

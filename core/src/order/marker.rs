@@ -6,6 +6,7 @@
 
 use super::{Level, Mark, Order, StreamSlot, Table, Tenancy};
 use crate::arena::{Empty, Link};
+use crate::id::DeviceId;
 use crate::plant::{self, Plant};
 use crate::units::Seq;
 
@@ -58,17 +59,17 @@ pub(crate) enum CoveredBy {
 }
 
 impl Order<'_> {
-    /// Whether a free or use on the stream stands without a marker behind it.
-    pub(crate) fn is_open(&self, stream: usize) -> bool {
-        let slot = self.stream(stream);
-        slot.open > slot.known
+    /// Whether frees and uses on a device's streams want markers behind them from now on.
+    pub(crate) fn mind_markers(&mut self, device: DeviceId, marked: bool) {
+        for (_, stream) in self.streams.iter_mut().filter(|(_, stream)| stream.device == device) {
+            stream.marked = marked;
+        }
     }
 
     /// A new position on the stream that wants a marker behind it.
+    #[inline]
     pub(crate) fn tick_open(&mut self, stream: usize) -> Seq {
-        let seq = self.tick(stream);
-        self.streams.get_mut(stream).open = seq;
-        seq
+        self.streams.get_mut(stream).tick_open()
     }
 
     /// A slot for a marker behind everything on the stream so far; `None` where all are in use by calls in flight.

@@ -54,10 +54,14 @@ pub(crate) enum Tenancy {
 /// One stream.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamSlot {
+    /// The id, counted from 1, while it names a live stream; else 0. So that a call checks an id by one comparison.
+    key: u64,
     pub(crate) generation: u32,
     pub(crate) tenancy: Tenancy,
     pub(crate) kind: StreamKind,
     pub(crate) capturing: bool,
+    /// Frees and uses on it want markers behind them; see `Facts::mind_markers`.
+    pub(crate) marked: bool,
     pub(crate) device: DeviceId,
     pub(crate) context: u64,
     pub(crate) native: NativeStream,
@@ -92,10 +96,12 @@ pub struct StreamSlot {
 
 impl Empty for StreamSlot {
     const EMPTY: Self = Self {
+        key: 0,
         generation: 0,
         tenancy: Tenancy::Vacant,
         kind: StreamKind::NonBlocking,
         capturing: false,
+        marked: false,
         device: DeviceId(0),
         context: 0,
         native: NativeStream(0),
@@ -117,12 +123,40 @@ impl Empty for StreamSlot {
     };
 }
 
+/// What orders a stream after others beside events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tie {
+    /// Nothing.
+    None,
+    /// The rules of a legacy default stream.
+    Legacy,
+}
+
 impl StreamSlot {
+    /// Whether a marker is due behind its frees and uses.
+    #[inline]
+    pub(crate) fn wants_marker(&self) -> bool {
+        self.marked && !self.capturing && self.open > self.known
+    }
+
+    /// What orders the stream after others beside events.
+    #[inline]
+    pub(crate) fn tie(&self) -> Tie {
+        if self.kind == StreamKind::Legacy || self.legacy != Link::NONE { Tie::Legacy } else { Tie::None }
+    }
+
     /// The next position.
     #[inline]
     pub(crate) fn tick(&mut self) -> Seq {
         self.head = Seq(self.head.0.wrapping_add(1));
         self.head
+    }
+
+    /// The next position, which wants a marker behind it.
+    #[inline]
+    pub(crate) fn tick_open(&mut self) -> Seq {
+        self.open = self.tick();
+        self.open
     }
 
     /// Somebody else comes to know all positions; returns the latest.
@@ -226,10 +260,12 @@ impl<'a> Order<'a> {
             || self.snapshots.strayed()
     }
 
+    #[inline]
     pub(crate) fn stream(&self, slot: usize) -> &StreamSlot {
         self.streams.get(slot)
     }
 
+    #[inline]
     pub(crate) fn stream_mut(&mut self, slot: usize) -> &mut StreamSlot {
         self.streams.get_mut(slot)
     }
@@ -243,26 +279,22 @@ impl<'a> Order<'a> {
     }
 
     /// The id of the slot's tenant, or of its last one.
+    #[inline]
     pub(crate) fn stream_id(&self, slot: usize) -> StreamId {
         StreamId::new(slot, self.stream(slot).generation)
     }
 
+    #[inline]
     pub(crate) fn point(&self, mark: Mark) -> Point {
         Point { stream: self.stream_id(mark.stream), seq: mark.seq }
     }
 
     /// The slot of a live stream.
+    #[inline]
     pub(crate) fn find_stream(&self, id: StreamId) -> Result<usize, BadId> {
-        let slot = id.slot();
-        if slot >= self.streams.len() || id.generation() == 0 {
-            return Err(BadId::UnknownStream(id));
-        }
-        let stream = self.stream(slot);
-        match (id.generation() == stream.generation, stream.tenancy) {
-            (true, Tenancy::Live) => Ok(slot),
-            (true, _) => Err(BadId::StaleStream(id)),
-            (false, _) if id.generation() < stream.generation => Err(BadId::StaleStream(id)),
-            (false, _) => Err(BadId::UnknownStream(id)),
+        match self.streams.look(id.slot()) {
+            Some(stream) if stream.key == id.raw().wrapping_add(1) => Ok(id.slot()),
+            stream => Err(what_is_bad(id, stream.map_or(0, |stream| stream.generation))),
         }
     }
 
@@ -283,8 +315,10 @@ impl<'a> Order<'a> {
             StreamKind::NonBlocking | StreamKind::Legacy => Link::NONE,
         };
         let stream = self.streams.get_mut(slot);
+        let id = StreamId::new(slot, stream.generation.wrapping_add(1));
         *stream = StreamSlot {
-            generation: stream.generation.wrapping_add(1),
+            key: id.raw().wrapping_add(1),
+            generation: id.generation(),
             tenancy: Tenancy::Live,
             kind,
             device,
@@ -303,7 +337,6 @@ impl<'a> Order<'a> {
             last_marker: stream.last_marker,
             ..StreamSlot::EMPTY
         };
-        let id = StreamId::new(slot, stream.generation);
         self.clocks.clear(slot);
         if kind == StreamKind::Legacy {
             self.legacy_streams = self.legacy_streams.saturating_add(1);
@@ -343,6 +376,7 @@ impl<'a> Order<'a> {
         if plant::on(Plant::ReusedStreamId) {
             (stream.known, stream.shared) = (stream.head, stream.head);
         }
+        stream.key = 0;
         stream.tenancy = if stream.known == stream.head { Tenancy::Vacant } else { Tenancy::Dying };
         if stream.kind == StreamKind::Legacy {
             let (device, context) = (stream.device, stream.context);
@@ -353,13 +387,13 @@ impl<'a> Order<'a> {
     }
 
     /// The next position of a stream: every malloc, free, use, record, wait and marker takes one.
+    #[inline]
     pub(crate) fn tick(&mut self, slot: usize) -> Seq {
-        let stream = self.streams.get_mut(slot);
-        stream.head = Seq(stream.head.0.wrapping_add(1));
-        stream.head
+        self.streams.get_mut(slot).tick()
     }
 
     /// What is known complete on a stream.
+    #[inline]
     pub(crate) fn done(&self, slot: usize, level: Level) -> Seq {
         let stream = self.stream(slot);
         match level {
@@ -368,6 +402,7 @@ impl<'a> Order<'a> {
         }
     }
 
+    #[inline]
     pub(crate) fn settled(&self, mark: Mark, level: Level) -> bool {
         mark.seq <= self.done(mark.stream, level)
     }
@@ -456,6 +491,10 @@ impl<'a> Order<'a> {
             if stream.shared > stream.head || stream.known > stream.shared {
                 return Err("order: known <= shared <= head");
             }
+            let live = stream.tenancy == Tenancy::Live;
+            if stream.key != if live { self.stream_id(slot).raw().wrapping_add(1) } else { 0 } {
+                return Err("order: the key is that of the live stream");
+            }
             if stream.tenancy == Tenancy::Vacant && stream.known != stream.head {
                 return Err("order: a vacant slot's work is complete");
             }
@@ -470,4 +509,10 @@ impl<'a> Order<'a> {
         }
         self.check_markers()
     }
+}
+
+#[cold]
+fn what_is_bad(id: StreamId, latest: u32) -> BadId {
+    let ever = id.generation() > 0 && id.generation() <= latest;
+    if ever { BadId::StaleStream(id) } else { BadId::UnknownStream(id) }
 }

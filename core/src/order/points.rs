@@ -20,10 +20,12 @@ pub(crate) const UNTIL_FREE: Seq = Seq((1 << SEQ_BITS) - 1);
 
 impl Mark {
     /// The mark in one word. Of one stream, the later mark is the larger word.
+    #[inline]
     pub(crate) const fn word(self) -> u64 {
         ((self.stream as u64) << SEQ_BITS) | (self.seq.0 & UNTIL_FREE.0)
     }
 
+    #[inline]
     pub(crate) const fn of_word(word: u64) -> Self {
         Self { stream: (word >> SEQ_BITS) as usize, seq: Seq(word & UNTIL_FREE.0) }
     }
@@ -49,11 +51,13 @@ pub(crate) struct Points {
 impl Points {
     pub(crate) const NONE: Self = Self { words: [0; PLACES], used: 0, epoch: 0 };
 
+    #[inline]
     pub(crate) const fn one(mark: Mark) -> Self {
         Self { words: [mark.word(), 0, 0], used: 1, epoch: 0 }
     }
 
     /// The points that [`parts`](Self::parts) took apart. Words that are not used are any.
+    #[inline]
     pub(crate) fn of_parts(words: [u64; PLACES], used: u8, epoch: u8) -> Self {
         let [first, second, _] = words;
         let words = match used {
@@ -66,10 +70,12 @@ impl Points {
     }
 
     /// The marks' words, how many there are (at most 3), and the epoch (below 16).
+    #[inline]
     pub(crate) const fn parts(&self) -> ([u64; PLACES], u8, u8) {
         (self.words, self.used, self.epoch)
     }
 
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.used == 0 && self.epoch == 0
     }
@@ -79,6 +85,7 @@ impl Points {
     }
 
     /// The row of the epoch ring that the block waits for as well.
+    #[inline]
     pub(crate) fn epoch(&self) -> Option<usize> {
         match self.epoch {
             0 | EPOCH_AT_FREE => None,

@@ -4,6 +4,7 @@
 //! zero may be, and only these are copied or joined: FIGURES.
 
 use super::Mark;
+use crate::arena::note_stray;
 use crate::units::Seq;
 use core::cell::Cell;
 use core::ops::Range;
@@ -54,7 +55,7 @@ impl<'a> Rows<'a> {
         let word = self.present.get(row).copied();
         let found = word.and_then(|word| Some((self.entries.get(self.span(row))?, word)));
         let (entries, word) = found.unwrap_or_else(|| {
-            self.stray.set(true);
+            note_stray(&self.stray);
             (&[], 0)
         });
         Row { entries, columns: Columns { word, shift: self.shift } }
@@ -65,14 +66,14 @@ impl<'a> Rows<'a> {
         let span = self.span(row);
         let found = self.present.get_mut(row).and_then(|word| Some((self.entries.get_mut(span)?, word)));
         if found.is_none() {
-            self.stray.set(true);
+            note_stray(&self.stray);
         }
         found.map(|(entries, word)| RowMut { entries, word, shift: self.shift })
     }
 
     pub(super) fn cell(&self, row: usize, column: usize) -> Seq {
         self.row(row).entries.get(column).copied().unwrap_or_else(|| {
-            self.stray.set(true);
+            note_stray(&self.stray);
             Seq::ZERO
         })
     }

@@ -2,7 +2,6 @@
 //! streams use than fit beside them, and what streams came after whose slots are others' now.
 
 use super::{Level, Order, Points, Reach, StreamSlot, Table, Tenancy, UNTIL_FREE};
-use crate::arena::Link;
 use crate::id::{DeviceId, MAX_DEVICES};
 use crate::order::Mark;
 use crate::plant::{self, Plant};
@@ -166,6 +165,7 @@ impl Order<'_> {
     }
 
     /// A copy of the points is made for another block.
+    #[inline]
     pub(crate) fn hold_points(&mut self, points: &Points) {
         if let Some(epoch) = points.epoch() {
             self.hold_epoch(epoch);
@@ -173,10 +173,17 @@ impl Order<'_> {
     }
 
     /// A block drops its points.
+    #[inline]
     pub(crate) fn drop_points(&mut self, points: &Points) {
         if let Some(refs) = points.epoch().and_then(|epoch| self.epoch_refs.get_mut(epoch)) {
             *refs = refs.saturating_sub(1);
         }
+    }
+
+    /// Whether a free may come after other streams by the rules of a legacy default stream alone.
+    #[inline]
+    pub(crate) fn has_legacy_streams(&self) -> bool {
+        self.legacy_streams > 0
     }
 
     /// A free on `stream` at `seq` closes the points of a live block: uses up to the free get their positions, uses
@@ -266,15 +273,10 @@ impl Order<'_> {
         points.marks().any(|mark| mark.stream == stream && mark.seq > born)
     }
 
-    /// The points that the stream comes after by the rules of the legacy default stream alone, as uses of the block that
+    /// The points that a tied stream comes after by the rules of the legacy default stream alone, as uses of the block that
     /// it is given.
     pub(crate) fn implied_only(&self, stream: usize, points: &Points) -> Points {
         let mut kept = Points::NONE;
-        let slot = self.stream(stream);
-        let tied = slot.kind == StreamKind::Legacy || slot.legacy != Link::NONE;
-        if !tied {
-            return kept;
-        }
         if points.wants_epoch_at_free() {
             kept.want_epoch_at_free();
         }

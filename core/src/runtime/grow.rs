@@ -3,7 +3,7 @@
 use super::place::Moving;
 use super::{Action, Answer, Outcome, State};
 use crate::arena::Link;
-use crate::block::{self, Class};
+use crate::block;
 use crate::driver::DriverError;
 use crate::error::{ArenaFull, Point};
 use crate::facts::Facts;
@@ -468,10 +468,5 @@ impl State<'_> {
         {
             self.facts.settle_free(rest);
         }
-    }
-
-    /// The class of a size.
-    pub(super) fn class_of(&self, pool: usize, size: u64) -> Class {
-        if size <= self.facts.pool(pool).small_limit { Class::Small } else { Class::Large }
     }
 }

@@ -6,24 +6,23 @@ mod rung;
 mod waiting;
 
 use super::grow::{Failure, Grow, Grown};
+use super::malloc::Request;
 use super::release::Release;
 use super::state::{Lay, completion};
 use super::{Action, Outcome, Plan, State, Step};
-use crate::block::Block;
 use crate::driver::{Completion, DriverErrorKind};
 use crate::error::{MallocError, OutOfMemory, Unusable};
-use crate::id::{LabelId, PoolId, StreamId};
-use crate::order::{Flight, Level, Mark, Points};
+use crate::order::{Flight, Level};
 use crate::plant::{self, Plant};
 use crate::policy::Reuse;
 use crate::release;
 use crate::reuse::{Ask, Choice, Dependency, Question};
-use crate::trace::{self, Record, Source};
+use crate::trace::{Record, Source};
 use crate::units::{Bytes, DevicePtr, Seq};
 use rung::Rung;
 
 /// Slots for blocks that a malloc may need: what is left on either side of its bytes, and of granules that are moved.
-const SLOTS: usize = 4;
+pub(super) const SLOTS: usize = 4;
 
 /// The driver call that was asked for last.
 #[derive(Debug)]
@@ -53,10 +52,7 @@ pub(super) enum Patience {
 /// A malloc in flight.
 #[derive(Debug)]
 pub(super) struct Malloc {
-    pool: PoolId,
-    stream: StreamId,
-    asked: Bytes,
-    label: LabelId,
+    request: Request,
     patience: Patience,
     ask: Ask,
     seq: Seq,
@@ -96,7 +92,7 @@ impl Plan for Malloc {
             match self.begin(state) {
                 Ok(None) => {}
                 Ok(Some(action)) => return Step::Do(action),
-                Err(error) => return Step::Done(Err(state.refuse_malloc(self.pool, self.stream, self.asked, error))),
+                Err(error) => return Step::Done(Err(state.refuse_malloc(&self.request, error))),
             }
         }
         let step = match self.resume(state, outcome) {
@@ -107,7 +103,7 @@ impl Plan for Malloc {
             let result = *result;
             state.unpin_pool(self.ask.pool);
             state.unpin_stream(self.ask.stream);
-            return Step::Done(result.map_err(|e| state.refuse_malloc(self.pool, self.stream, self.asked, e)));
+            return Step::Done(result.map_err(|e| state.refuse_malloc(&self.request, e)));
         }
         step
     }
@@ -116,24 +112,8 @@ impl Plan for Malloc {
 impl Malloc {
     /// Checks everything, takes a position on the stream, and lays the marker that is due.
     fn begin(&mut self, state: &mut State<'_>) -> Result<Option<Action>, MallocError> {
-        let stream = state.facts.order.find_stream(self.stream)?;
-        let pool = state.facts.find_pool(self.pool)?;
-        let facts = *state.facts.pool(pool);
-        let (limit, requested) = (Bytes(facts.limit), self.asked);
-        if requested == Bytes::ZERO {
-            return Err(MallocError::ZeroSize);
-        }
-        if state.facts.order.stream(stream).device != facts.device {
-            return Err(MallocError::OtherDevice { stream: self.stream, pool: self.pool });
-        }
-        if state.facts.order.stream(stream).capturing {
-            return Err(MallocError::Capturing(self.stream));
-        }
-        let size = requested.round_up(Bytes(facts.alignment)).ok_or(MallocError::Overflow { requested })?;
-        if size > limit {
-            return Err(MallocError::AboveLimit { requested, limit });
-        }
-        self.ask = Ask { pool, stream, size: size.0, class: state.class_of(pool, size.0), ..self.ask };
+        self.ask = self.request.admit(&state.facts.order, &state.facts.pools)?.ask;
+        let Ask { pool, stream, .. } = self.ask;
         // What could be one block must not hold the slots that this call needs.
         if state.facts.blocks.room() < SLOTS {
             state.facts.sweep_all();
@@ -236,47 +216,14 @@ impl Malloc {
     }
 
     fn take(&mut self, state: &mut State<'_>, choice: Choice) -> Result<DevicePtr, MallocError> {
-        let source = self.ask.source(choice.reach);
-        let points = state.points_of_choice(choice, self.ask.size);
-        let slot = state.facts.take(choice, self.ask.size)?;
-        Ok(self.publish(state, slot, source, points))
+        let slot = state.take(&self.ask, choice)?;
+        Ok(self.publish(state, slot, self.ask.source(choice.reach)))
     }
 
-    /// Makes a block in transit live.
-    fn publish(&mut self, state: &mut State<'_>, slot: usize, source: Source, points: trace::Points) -> DevicePtr {
-        let id = state.next_allocation();
-        let (asked, label, stream) = (self.asked, self.label, self.ask.stream);
-        let owner = plant::on(Plant::FreeOnAllocator).then_some(Mark { stream, seq: self.seq });
-        // What the stream comes after by the legacy stream's rules alone is not behind it yet: its free is no action.
-        let kept = state.facts.order.implied_only(stream, &state.facts.blocks.get(slot).points());
-        state.facts.set_points(slot, Points::NONE);
-        state.facts.order.hold_points(&kept);
-        let block = state.facts.blocks.get_mut(slot);
-        block.become_live(id, asked.0, label, owner.map_or(kept, Points::one));
-        if !state.facts.blocks.publish(slot) {
-            state.fail("block lookup is full");
-        }
-        let Block { at, size, .. } = *state.facts.blocks.get(slot);
-        let pool = state.facts.pool_mut(self.ask.pool);
-        pool.add_used(size, asked.0);
-        if let Some(count) = pool.by_source.get_mut(source as usize) {
-            *count = count.wrapping_add(1);
-        }
-        let offset = Bytes(at.wrapping_sub(pool.base));
-        let stream = state.facts.order.stream_id(stream);
-        state.record(Record::Malloc {
-            pool: self.pool,
-            stream,
-            seq: self.seq,
-            id,
-            asked,
-            given: Bytes(size),
-            offset,
-            source,
-            label,
-            points,
-        });
-        DevicePtr(at)
+    fn publish(&self, state: &mut State<'_>, slot: usize, source: Source) -> DevicePtr {
+        let stream = self.ask.stream;
+        let tie = state.facts.order.stream(stream).tie();
+        state.publish(self.request, (stream, tie), self.seq, slot, source)
     }
 
     /// Asks about one more stream.
@@ -376,9 +323,9 @@ impl Malloc {
                 Some(Step::Do(action))
             }
             Grown::Ready { run, growth, points: fresh } => {
-                let points = state.points_of_growth(run, &growth);
+                state.waited_for = state.points_of_growth(run, &growth);
                 let slot = state.finish_grow(&self.ask, run, &growth, fresh);
-                Some(Step::Done(Ok(self.publish(state, slot, Source::Grow, points))))
+                Some(Step::Done(Ok(self.publish(state, slot, Source::Grow))))
             }
             Grown::Failed(failure, lacking) => {
                 self.lacking = lacking;
@@ -419,12 +366,9 @@ impl Malloc {
 }
 
 impl Malloc {
-    pub(super) fn new(pool: PoolId, asked: Bytes, stream: StreamId, label: LabelId, patience: Patience) -> Self {
+    pub(super) fn new(request: Request, patience: Patience) -> Self {
         Self {
-            pool,
-            stream,
-            asked,
-            label,
+            request,
             patience,
             ask: Ask::about(0, 0),
             seq: Seq::ZERO,

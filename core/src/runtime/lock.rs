@@ -28,10 +28,12 @@ impl<T> Lock<T> for spin::Mutex<T> {
         Self::new(value)
     }
 
+    #[inline(always)]
     fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
         Some(f(&mut self.lock()))
     }
 
+    #[inline(always)]
     fn try_with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
         self.try_lock().map(|mut value| f(&mut value))
     }
@@ -49,10 +51,12 @@ impl<T> Lock<T> for RefCell<T> {
         Self::new(value)
     }
 
+    #[inline(always)]
     fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
         self.try_with(f)
     }
 
+    #[inline(always)]
     fn try_with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
         self.try_borrow_mut().ok().map(|mut value| f(&mut value))
     }

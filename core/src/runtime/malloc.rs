@@ -1,14 +1,244 @@
 //! `malloc_async` and its forms.
+//!
+//! Most calls find one block that the stream may use, need no marker, and are done under one hold of the lock: see
+//! [`State::malloc_at_once`]. Only the others become a [`Malloc`] plan, which can take several driver calls.
 
-use super::ladder::{Malloc, Patience};
+use super::ladder::{Malloc, Patience, SLOTS};
 use super::{Lock, Plan, Runtime, State, Step};
+use crate::arena::{Link, Slots};
 use crate::driver::Driver;
-use crate::error::{MallocError, Unusable};
-use crate::id::{LabelId, PoolId, StreamId};
-use crate::trace::Sink;
-#[allow(unused_imports, reason = "linked from the documentation")]
-use crate::trace::Source;
-use crate::units::{Bytes, DevicePtr};
+use crate::error::{ArenaFull, MallocError, Point, Unusable};
+use crate::facts::Facts;
+use crate::id::{AllocId, LabelId, PoolId, StreamId};
+use crate::order::{Mark, Order, Points, StreamSlot, Tie};
+use crate::plant::{self, Plant};
+use crate::pool::{self, PoolSlot};
+use crate::reuse::{Ask, Choice};
+use crate::trace::{self, Record, Sink, Source};
+use crate::units::{Bytes, DevicePtr, Nanos, Seq};
+
+/// No pool and no stream: no arena has such a slot.
+pub(super) const NOT_PLAIN: (PoolId, StreamId) = (PoolId::from_raw(u64::MAX), StreamId::from_raw(u64::MAX));
+
+/// What a malloc was called with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    pub(super) pool: PoolId,
+    pub(super) stream: StreamId,
+    pub(super) asked: Bytes,
+    pub(super) label: LabelId,
+}
+
+/// A malloc that nothing speaks against, and the stream that it is on.
+pub(super) struct Admitted<'f> {
+    pub(super) ask: Ask,
+    on: &'f StreamSlot,
+}
+
+/// A malloc that has decided on its first step.
+struct Begun {
+    plan: Malloc,
+    step: Step<Result<DevicePtr, MallocError>>,
+}
+
+impl Request {
+    /// Checks everything that the malloc names. Changes nothing.
+    #[inline(always)]
+    pub(super) fn admit<'f>(
+        self,
+        order: &'f Order<'_>,
+        pools: &'f Slots<'_, PoolSlot>,
+    ) -> Result<Admitted<'f>, MallocError> {
+        let (stream, pool) = (order.find_stream(self.stream)?, pool::find(pools, self.pool)?);
+        let (on, of) = (order.stream(stream), pools.get(pool));
+        let ask = Ask::new((pool, of), stream, self.asked);
+        // What overflows is 0 here, and 0 wraps to the largest number.
+        if on.device != of.device || on.capturing || ask.size.wrapping_sub(1) >= of.limit {
+            return Err(why_not(self.asked, (self.stream, on), (self.pool, of)));
+        }
+        Ok(Admitted { ask, on })
+    }
+}
+
+/// Why a malloc of so many bytes on this stream of this pool cannot be.
+#[cold]
+fn why_not(asked: Bytes, on: (StreamId, &StreamSlot), of: (PoolId, &PoolSlot)) -> MallocError {
+    let ((stream, on), (pool, of)) = (on, of);
+    if asked == Bytes::ZERO {
+        MallocError::ZeroSize
+    } else if on.device != of.device {
+        MallocError::OtherDevice { stream, pool }
+    } else if on.capturing {
+        MallocError::Capturing(stream)
+    } else if asked.round_up(Bytes(of.alignment)).is_none() {
+        MallocError::Overflow { requested: asked }
+    } else {
+        MallocError::AboveLimit { requested: asked, limit: Bytes(of.limit) }
+    }
+}
+
+impl State<'_> {
+    /// The malloc of one block that is usable at once, where nothing else comes first. Otherwise changes nothing.
+    #[inline(always)]
+    fn malloc_at_once(
+        &mut self,
+        now: Nanos,
+        (pool, stream): (PoolId, StreamId),
+        (asked, label): (Bytes, LabelId),
+        patience: Patience,
+    ) -> Option<DevicePtr> {
+        self.set_time(now);
+        self.trust().ok()?;
+        if self.plain == (pool, stream)
+            && let Some(ptr) = self.undo_free((pool, stream), (asked, label))
+        {
+            return Some(ptr);
+        }
+        self.malloc_closest(Request { pool, stream, asked, label }, patience)
+    }
+
+    /// The malloc of the block that the last call freed, if the stream would get it back as it is: the two undo each other.
+    /// The malloc must be admitted, and the stream not be tied to others.
+    #[inline(always)]
+    fn undo_free(&mut self, (pool, stream): (PoolId, StreamId), (asked, label): (Bytes, LabelId)) -> Option<DevicePtr> {
+        let slot = self.freeing.block.slot()?;
+        if self.freeing.stream != stream.slot() {
+            return None;
+        }
+        let (on, of) = (self.facts.order.stream_mut(stream.slot()), self.facts.pools.get_mut(pool.slot()));
+        let ask = Ask::new((pool.slot(), of), stream.slot(), asked);
+        let block = ask.gets_back(&mut self.facts.blocks, slot)?;
+        self.freeing.block = Link::NONE;
+        self.allocations = self.allocations.wrapping_add(1);
+        block.rename(AllocId(self.allocations), label);
+        if block.asked() != asked.0 {
+            of.ask_again(block.asked(), asked.0);
+            block.set_asked(asked.0);
+        }
+        of.undo_free();
+        let (at, freed, seq) = (block.at, on.head, on.tick());
+        if self.note_change() {
+            // Made here: what is handed on in memory would be written there on every call.
+            let request = Request { pool, stream, asked, label };
+            self.waited_for = trace::Points::one(Point { stream, seq: freed });
+            self.write_malloc(request, seq, slot, Source::SameStream);
+        }
+        Some(DevicePtr(at))
+    }
+
+    /// The malloc of the block of the closest size.
+    #[inline(never)]
+    fn malloc_closest(&mut self, request: Request, patience: Patience) -> Option<DevicePtr> {
+        let Facts { blocks, order, pools, .. } = &mut self.facts;
+        let Admitted { ask, on, .. } = request.admit(order, pools).ok()?;
+        if (patience == Patience::Full && on.wants_marker()) || !blocks.has_room(SLOTS) {
+            return None;
+        }
+        let (marked, tie) = (on.marked, on.tie());
+        if tie == Tie::None
+            && let Some(slot) = self.freeing.block.slot()
+            && ask.gets_back(blocks, slot).is_some()
+            && let Some(ptr) = self.undo_free((request.pool, request.stream), (request.asked, request.label))
+        {
+            if !marked {
+                self.plain = (request.pool, request.stream);
+            }
+            return Some(ptr);
+        }
+        self.finish_free();
+        let (block, reach) = ask.choose_block(&self.facts)?;
+        self.note_points(block, ask.size);
+        // There is room, so this does not fail.
+        let slot = self.facts.take_front(block, ask.size).ok()?;
+        let seq = self.facts.order.tick(ask.stream);
+        self.plain = NOT_PLAIN;
+        Some(self.publish(request, (ask.stream, tie), seq, slot, ask.source(reach)))
+    }
+
+    /// A malloc that may need more than that, and its first step.
+    #[cold]
+    #[inline(never)]
+    fn begin_malloc(&mut self, now: Nanos, request: Request, patience: Patience) -> Result<Begun, Unusable> {
+        self.begin(now)?;
+        let mut plan = Malloc::new(request, patience);
+        let step = plan.advance(self, None);
+        Ok(Begun { plan, step })
+    }
+
+    /// Takes what was chosen. All or nothing.
+    pub(super) fn take(&mut self, ask: &Ask, choice: Choice) -> Result<usize, ArenaFull> {
+        self.note_points(choice.taken.first(), ask.size);
+        self.facts.take(choice, ask.size)
+    }
+
+    /// Notes, for the log, what so many bytes from a block on wait for.
+    #[inline]
+    fn note_points(&mut self, first: usize, size: u64) {
+        if self.log.is_on() {
+            self.waited_for = self.points_from(first, size);
+        }
+    }
+
+    /// Makes a block in transit the malloc's that stands at `seq`.
+    #[inline]
+    pub(super) fn publish(
+        &mut self,
+        request: Request,
+        (stream, tie): (usize, Tie),
+        seq: Seq,
+        slot: usize,
+        source: Source,
+    ) -> DevicePtr {
+        let id = self.next_allocation();
+        let Facts { blocks, order, pools, .. } = &mut self.facts;
+        let block = blocks.get_mut(slot);
+        if block.has_epoch() {
+            order.drop_points(&block.points());
+        }
+        let kept = match tie {
+            Tie::None => Points::NONE,
+            // What the stream comes after by the legacy stream's rules alone is not behind it yet: its free is no action.
+            Tie::Legacy => order.implied_only(stream, &block.points()),
+        };
+        block.become_live(id, request.asked.0, request.label, kept);
+        if plant::on(Plant::FreeOnAllocator) {
+            block.set_points(Points::one(Mark { stream, seq }));
+        }
+        let (at, findable) = (block.at, block.is_findable());
+        pools.get_mut(block.pool()).add_used(block.size, request.asked.0, source);
+        self.finish(request, (slot, findable), seq, source);
+        DevicePtr(at)
+    }
+
+    /// Tells of a block that has become live.
+    #[inline]
+    fn finish(&mut self, request: Request, (slot, findable): (usize, bool), seq: Seq, source: Source) {
+        if !findable && !self.facts.blocks.publish(slot) {
+            self.fail("block lookup is full");
+        }
+        if self.note_change() {
+            self.write_malloc(request, seq, slot, source);
+        }
+    }
+
+    #[inline(never)]
+    fn write_malloc(&mut self, request: Request, seq: Seq, slot: usize, source: Source) {
+        let block = self.facts.blocks.get(slot);
+        let (at, size, id, pool) = (block.at, block.size, block.id(), block.pool());
+        self.write(Record::Malloc {
+            pool: request.pool,
+            stream: request.stream,
+            seq,
+            id,
+            asked: request.asked,
+            given: Bytes(size),
+            offset: Bytes(at.wrapping_sub(self.facts.pool(pool).base)),
+            source,
+            label: request.label,
+            points: self.waited_for,
+        });
+    }
+}
 
 impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     /// Allocates `size` bytes for work that is queued on `stream` from now on. The host does not wait for the device.
@@ -22,6 +252,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     /// # Errors
     /// See [`MallocError`]. After an error blocks, used bytes and handles are as before; what was learnt, waited for
     /// and released on the way stays, and is in the log.
+    #[inline]
     pub fn malloc_async(&self, pool: PoolId, size: Bytes, stream: StreamId) -> Result<DevicePtr, MallocError> {
         self.malloc_labelled(pool, size, stream, LabelId::NONE)
     }
@@ -37,7 +268,24 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         stream: StreamId,
         label: LabelId,
     ) -> Result<DevicePtr, MallocError> {
-        self.drive(&mut Malloc::new(pool, size, stream, label, Patience::Full))?
+        let mut begun = Err(Unusable::Busy);
+        let at_once = self.hold(|state, now| {
+            let at_once = state.malloc_at_once(now, (pool, stream), (size, label), Patience::Full);
+            if at_once.is_none() {
+                begun = state.begin_malloc(now, Request { pool, stream, asked: size, label }, Patience::Full);
+            }
+            at_once
+        });
+        match at_once.flatten() {
+            Some(ptr) => Ok(ptr),
+            None => self.end_malloc(begun),
+        }
+    }
+
+    #[cold]
+    fn end_malloc(&self, begun: Result<Begun, Unusable>) -> Result<DevicePtr, MallocError> {
+        let Begun { mut plan, step } = begun?;
+        self.drive_on(&mut plan, step)?
     }
 
     /// As [`malloc_async`](Self::malloc_async), for a handler that may neither wait for the lock nor call the driver:
@@ -46,15 +294,17 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     /// # Errors
     /// [`Unusable::Busy`]: the lock is taken, or a driver call would be needed; else as `malloc_async`.
     pub fn try_malloc_async(&self, pool: PoolId, size: Bytes, stream: StreamId) -> Result<DevicePtr, MallocError> {
-        let mut plan = Malloc::new(pool, size, stream, LabelId::NONE, Patience::None);
+        let request = Request { pool, stream, asked: size, label: LabelId::NONE };
         let now = self.driver.now();
-        let step = self.state.try_with(|state| {
-            state.begin(now)?;
-            Ok::<_, Unusable>(plan.advance(state, None))
+        let tried = self.state.try_with(|state| {
+            match state.malloc_at_once(now, (pool, stream), (size, LabelId::NONE), Patience::None) {
+                Some(ptr) => Ok(ptr),
+                None => match state.begin_malloc(now, request, Patience::None)?.step {
+                    Step::Done(result) => result,
+                    Step::Do(_) | Step::Wait => Err(Unusable::Busy.into()),
+                },
+            }
         });
-        match step.unwrap_or(Err(Unusable::Busy))? {
-            Step::Done(result) => result,
-            Step::Do(_) | Step::Wait => Err(Unusable::Busy.into()),
-        }
+        tried.unwrap_or(Err(Unusable::Busy.into()))
     }
 }

@@ -53,7 +53,7 @@ use crate::driver::{
 use crate::error::Unusable;
 use crate::id::DeviceId;
 use crate::trace::{PAGE_BYTES, Sink, records_in};
-use crate::units::DevicePtr;
+use crate::units::{DevicePtr, Nanos};
 use core::marker::PhantomData;
 
 /// A pool runtime over lent arenas, a driver, a sink for the log, and the embedder's choice of lock.
@@ -146,26 +146,43 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         f(&mut self.outlet.lock().sink)
     }
 
-    /// Runs `f` on the state under the lock, with the clock read before; hands finished pages on afterwards.
-    fn enter<R, E: From<Unusable>>(&self, f: impl FnOnce(&mut State<'a>) -> Result<R, E>) -> Result<R, E> {
+    /// Runs `f` on the state under the lock, with the clock read before; hands finished pages on afterwards. `None`: the
+    /// lock can never be had.
+    #[inline]
+    fn hold<R>(&self, f: impl FnOnce(&mut State<'a>, Nanos) -> R) -> Option<R> {
         let now = self.driver.now();
-        let entered = self.state.with(|state| {
-            state.begin(now)?;
-            let result = f(state);
-            Ok((result, state.log.has_page()))
+        let mut pages = false;
+        let result = self.state.with(|state| {
+            let result = f(state, now);
+            pages = state.log.has_page();
+            result
         });
-        self.leave(entered.unwrap_or(Err(Unusable::Busy)))
-    }
-
-    fn leave<R, E: From<Unusable>>(&self, entered: Result<(Result<R, E>, bool), Unusable>) -> Result<R, E> {
-        let (result, pages) = entered?;
         if pages {
             self.drain();
         }
         result
     }
 
+    /// A call, or its first half: refused where the state cannot be trusted.
+    fn enter<R, E: From<Unusable>>(&self, f: impl FnOnce(&mut State<'a>) -> Result<R, E>) -> Result<R, E> {
+        let entered = self.hold(|state, now| {
+            state.begin(now)?;
+            f(state)
+        });
+        entered.unwrap_or_else(|| Err(Unusable::Busy.into()))
+    }
+
+    /// The second half of a call: a corrupt state is no reason to stop half way.
+    fn commit<R>(&self, f: impl FnOnce(&mut State<'a>) -> R) -> Result<R, Unusable> {
+        let entered = self.hold(|state, now| {
+            state.resume(now);
+            f(state)
+        });
+        entered.ok_or(Unusable::Busy)
+    }
+
     /// Hands finished pages to the sink. Whoever finds the sink busy leaves: the thread that is there takes all.
+    #[cold]
     fn drain(&self) {
         loop {
             let Some(mut outlet) = self.outlet.try_lock() else {
@@ -204,7 +221,13 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
 
     /// Runs a plan to its end.
     fn drive<P: Plan>(&self, plan: &mut P) -> Result<P::Output, Unusable> {
-        let mut step = self.enter(|state| Ok::<_, Unusable>(plan.advance(state, None)))?;
+        let step = self.enter(|state| Ok::<_, Unusable>(plan.advance(state, None)))?;
+        self.drive_on(plan, step)
+    }
+
+    /// Runs a plan to its end that has decided on its first step.
+    fn drive_on<P: Plan>(&self, plan: &mut P, first: Step<P::Output>) -> Result<P::Output, Unusable> {
+        let mut step = first;
         loop {
             match step {
                 Step::Done(output) => return Ok(output),
@@ -221,16 +244,5 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
                 }
             }
         }
-    }
-
-    /// As [`enter`](Self::enter), for the second half of a call: a corrupt state is no reason to stop half way.
-    fn commit<R>(&self, f: impl FnOnce(&mut State<'a>) -> R) -> Result<R, Unusable> {
-        let now = self.driver.now();
-        let entered = self.state.with(|state| {
-            state.set_time(now);
-            let result = f(state);
-            (result, state.log.has_page())
-        });
-        self.leave(entered.map(|(result, pages)| (Ok(result), pages)).ok_or(Unusable::Busy))
     }
 }

@@ -6,16 +6,14 @@ use crate::error::{OutOfMemory, PendingOn};
 use crate::growth::Growth;
 use crate::order::Points;
 use crate::release;
-use crate::reuse::{Ask, Choice, Taken};
+use crate::reuse::Ask;
 use crate::trace;
 use crate::units::Bytes;
 
 impl State<'_> {
-    /// The points of what is about to be taken, for the log.
-    pub(super) fn points_of_choice(&self, choice: Choice, size: u64) -> trace::Points {
-        let first = match choice.taken {
-            Taken::Front(block) | Taken::Granules { block, .. } | Taken::Run(block) => block,
-        };
+    /// The points of so many bytes from a block on, for the log.
+    #[inline(never)]
+    pub(super) fn points_from(&self, first: usize, size: u64) -> trace::Points {
         let mut points = Points::NONE;
         let mut epoch = None;
         let mut bytes = 0u64;

@@ -206,25 +206,27 @@ impl Facts<'_> {
         Ok(())
     }
 
+    /// Takes the first `size` bytes of a block; what is left is listed again. The block is in transit. All or nothing.
+    pub(super) fn take_front(&mut self, slot: usize, size: u64) -> Result<usize, ArenaFull> {
+        let rest = self.blocks.get(slot).size > size;
+        if rest && self.blocks.room() == 0 {
+            return Err(self.blocks.full());
+        }
+        self.unlist(slot);
+        self.blocks.get_mut(slot).set_state(State::Transit);
+        if rest {
+            let rest = self.cut(slot, size)?;
+            self.blocks.get_mut(rest).set_state(State::Free);
+            self.list(rest);
+        }
+        Ok(slot)
+    }
+
     /// Takes what was chosen, `size` bytes of it, out of the index; the rest is listed again. The block is in transit.
     /// All or nothing.
     pub(super) fn take(&mut self, choice: Choice, size: u64) -> Result<usize, ArenaFull> {
         match choice.taken {
-            Taken::Front(slot) => {
-                // The usual case, written out: all of a block, or its front.
-                let rest = self.blocks.get(slot).size > size;
-                if rest && self.blocks.room() == 0 {
-                    return Err(self.blocks.full());
-                }
-                self.unlist(slot);
-                self.blocks.get_mut(slot).set_state(State::Transit);
-                if rest {
-                    let rest = self.cut(slot, size)?;
-                    self.blocks.get_mut(rest).set_state(State::Free);
-                    self.list(rest);
-                }
-                Ok(slot)
-            }
+            Taken::Front(slot) => self.take_front(slot, size),
             Taken::Run(first) => {
                 let at = self.blocks.get(first).at;
                 self.carve(first, at, at.wrapping_add(size))

@@ -336,6 +336,7 @@ impl State<'_> {
             first: Link::to(first),
             ..<PoolSlot as crate::arena::Empty>::EMPTY
         };
+        self.facts.mind_markers(config.device);
         self.facts.index.open(slot, device.alignment.0);
         self.facts.index.insert(&mut self.facts.blocks, first, Tenant::Present);
         let id = self.facts.pool_id(slot);
@@ -355,21 +356,21 @@ impl State<'_> {
         if pool.pins > 0 && !shared {
             return Err(Unusable::Busy.into());
         }
-        pool.standing = Standing::Closing;
+        self.facts.set_standing(slot, Standing::Closing);
         Ok(slot)
     }
 
     /// No call in flight names the pool any more.
     fn end_pool(&mut self, id: PoolId, slot: usize, how: Destroy) -> Result<(), PoolError> {
-        let PoolSlot { live_blocks, used, .. } = *self.facts.pool(slot);
+        let (live_blocks, used) = (self.facts.pool(slot).live_blocks(), self.facts.pool(slot).used);
         if live_blocks > 0 && how == Destroy::IfEmpty {
-            self.facts.pool_mut(slot).standing = Standing::Live;
+            self.facts.set_standing(slot, Standing::Live);
             return Err(PoolError::LiveBlocks { count: live_blocks, bytes: Bytes(used) });
         }
         if live_blocks > 0 {
             self.abandon_live(slot);
         }
-        self.facts.pool_mut(slot).standing = Standing::Dying;
+        self.facts.set_standing(slot, Standing::Dying);
         self.record(Record::PoolDestroyed { pool: id, leaked: Bytes(used) });
         Ok(())
     }
@@ -395,7 +396,6 @@ impl State<'_> {
             if block.state() != block::State::Live {
                 continue;
             }
-            self.facts.blocks.withdraw(found);
             self.facts.set_points(found, points);
             self.facts.pool_mut(slot).take_used(block.size, block.asked());
             let merged = self.facts.settle_free(found);
@@ -420,6 +420,7 @@ impl State<'_> {
     fn set_attribute(&mut self, id: PoolId, attribute: Attribute, value: u64) -> Result<(), PoolError> {
         let slot = self.facts.find_pool(id)?;
         let pool = self.facts.pool_mut(slot);
+        let device = pool.device;
         match attribute {
             Attribute::ReuseFollowEventDependencies
             | Attribute::ReuseAllowOpportunistic
@@ -436,6 +437,7 @@ impl State<'_> {
             Attribute::ReservedMemHigh => pool.reserved_high = pool.reserved,
             Attribute::UsedMemHigh => pool.used_high = pool.used,
         }
+        self.facts.mind_markers(device);
         self.log.forget_pool(id);
         self.record(Record::AttributeSet { pool: id, attribute, value });
         Ok(())

@@ -1,6 +1,7 @@
 //! Refusals in the log: every error that a call returns is written down with its numbers.
 
 use super::State;
+use super::malloc::Request;
 use crate::driver::{DriverCall, DriverError, DriverErrorKind};
 use crate::error::{ArenaFull, BadId, BadPointer, FreeError, MallocError, OrderError, PoolError, UseError};
 use crate::id::{PoolId, StreamId};
@@ -42,13 +43,9 @@ impl State<'_> {
         self.record(Record::Refused { verb, pool, stream, size, reason });
     }
 
-    pub(super) fn refuse_malloc(
-        &mut self,
-        pool: PoolId,
-        stream: StreamId,
-        asked: Bytes,
-        error: MallocError,
-    ) -> MallocError {
+    #[cold]
+    pub(super) fn refuse_malloc(&mut self, request: &Request, error: MallocError) -> MallocError {
+        let Request { pool, stream, asked, .. } = *request;
         if matches!(error, MallocError::Unusable(_)) {
             return error;
         }
@@ -87,20 +84,15 @@ impl State<'_> {
         error
     }
 
-    pub(super) fn refuse_free(
-        &mut self,
-        verb: Verb,
-        pool: Option<PoolId>,
-        stream: StreamId,
-        error: FreeError,
-    ) -> FreeError {
+    #[cold]
+    pub(super) fn refuse_free(&mut self, pool: Option<PoolId>, stream: StreamId, error: FreeError) -> FreeError {
         let reason = match error {
             FreeError::BadPointer(bad) => bad.into(),
             FreeError::Capturing(_) => Refusal::Capturing,
             FreeError::BadId(bad) => bad.into(),
             FreeError::Unusable(_) => return error,
         };
-        self.refused(verb, pool, Some(stream), Bytes::ZERO, reason);
+        self.refused(Verb::Free, pool, Some(stream), Bytes::ZERO, reason);
         error
     }
 

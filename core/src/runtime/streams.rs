@@ -149,9 +149,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
             let device = state.facts.order.stream(slot).device;
             state.record(Record::StreamDestroyed { stream });
             state.facts.order.retire_stream(slot);
-            if let Some(device) = state.facts.device_mut(device) {
-                device.streams = device.streams.saturating_sub(1);
-            }
+            state.facts.count_streams(device, |streams| streams.saturating_sub(1));
             Ok::<_, OrderError>(())
         })?;
         while self.commit(|state| state.facts.order.stream(slot).pins > 0)? {
@@ -217,9 +215,7 @@ impl State<'_> {
         let StreamConfig { device, context, native, kind } = config;
         let stream = self.facts.order.create_stream(device, context, native, kind)?;
         self.facts.index.part_with(stream.slot());
-        if let Some(device) = self.facts.device_mut(device) {
-            device.streams = device.streams.saturating_add(1);
-        }
+        self.facts.count_streams(device, |streams| streams.saturating_add(1));
         self.log.forget_stream(stream);
         self.record(Record::StreamCreated { stream });
         Ok(stream)

@@ -5,6 +5,7 @@ use crate::block::{self, Block};
 use crate::driver::Driver;
 use crate::error::Unusable;
 use crate::free_index::Kind;
+use crate::order::Tenancy;
 use crate::pool::{PoolSlot, Standing};
 use crate::trace::Sink;
 
@@ -37,6 +38,9 @@ impl State<'_> {
     fn verify(&self) -> Result<(), Violation> {
         ensure(!self.facts.strayed(), "every access met its arena", 0)?;
         self.facts.order.check().map_err(|what| Violation { what, place: 0 })?;
+        for (slot, stream) in self.facts.order.streams().filter(|(_, stream)| stream.tenancy == Tenancy::Live) {
+            ensure(stream.marked == self.facts.wants_markers(stream.device), "streams know of markers", slot)?;
+        }
         let mut blocks = 0;
         for (slot, pool) in self.facts.pools.iter() {
             if !matches!(pool.standing, Standing::Vacant | Standing::Coming) {
@@ -50,7 +54,7 @@ impl State<'_> {
         let recount = self.walk_pool(slot, pool)?;
         ensure(recount.used == pool.used, "used bytes equal a recount", slot)?;
         ensure(recount.requested == pool.requested, "requested bytes equal a recount", slot)?;
-        ensure(recount.live == pool.live_blocks, "live blocks equal a recount", slot)?;
+        ensure(recount.live == pool.live_blocks(), "live blocks equal a recount", slot)?;
         let quiet = pool.coming == 0 && pool.transits == 0;
         ensure(pool.pins > 0 || quiet, "nothing is in transit while no call is in flight", slot)?;
         if pool.pins == 0 {
@@ -93,10 +97,12 @@ impl State<'_> {
     fn verify_block(&self, found: usize, block: &Block, pool: &PoolSlot) -> Result<(), Violation> {
         let aligned = |unit: u64| block.at.is_multiple_of(unit) && block.size.is_multiple_of(unit);
         ensure(aligned(pool.alignment), "blocks are aligned", found)?;
+        let findable = self.facts.blocks.find(block.at) == Some(found);
+        ensure(findable == block.is_findable(), "the lookup leads to what it should", found)?;
         match block.state() {
             block::State::Unused => return ensure(false, "a linked block is in use", found),
             block::State::Live => {
-                ensure(self.facts.blocks.find(block.at) == Some(found), "a live block is found by its address", found)?;
+                ensure(findable, "a live block is found by its address", found)?;
                 ensure(block.asked() <= block.size, "a block holds what was asked for", found)?;
             }
             block::State::Free => {

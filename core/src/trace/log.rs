@@ -114,7 +114,7 @@ impl<'a> Log<'a> {
     /// Writes a record, and before it the definitions that it mentions and the open page lacks. A definition that is
     /// given as the record is written as it is and takes no number. Does nothing where the log is off. Constant time.
     pub fn append(&mut self, time: Nanos, record: Record<'_>, definitions: &impl Definitions) {
-        if self.pages.is_empty() || self.try_append(time, &record, definitions) {
+        if !self.is_on() || self.try_append(time, &record, definitions) {
             return;
         }
         self.seal();
@@ -123,6 +123,13 @@ impl<'a> Log<'a> {
             self.next = self.next.wrapping_add(1);
             self.lost = self.lost.wrapping_add(1);
         }
+    }
+
+    /// Whether records are written: there is memory for pages.
+    #[must_use]
+    #[inline]
+    pub const fn is_on(&self) -> bool {
+        !self.pages.is_empty()
     }
 
     /// Number of the next record: how many there were, lost ones included.
@@ -159,6 +166,7 @@ impl<'a> Log<'a> {
 
     /// Whether a sealed page waits.
     #[must_use]
+    #[inline]
     pub const fn has_page(&self) -> bool {
         self.sealed != 0
     }

@@ -178,6 +178,13 @@ pub struct Points {
     pub epoch: u64,
 }
 
+impl Points {
+    /// One point.
+    pub(crate) const fn one(point: Point) -> Self {
+        Self { list: [Some(point), None, None], epoch: 0 }
+    }
+}
+
 /// One thing that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "fields are named as in the calls that write them; units are in their types")]

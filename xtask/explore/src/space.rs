@@ -4,8 +4,8 @@ use crate::op::{EVENTS, STREAMS};
 use crate::oracle::MARKERS;
 use weir::Arenas;
 use weir::slots::{
-    Bins, Block, ClockRows, Empty, EventSlot, Granule, HeadWord, Link, MarkerState, Name, PoolSlot, StreamSlot, heads_for,
-    words_for,
+    Bins, Block, ClockRows, Empty, EventSlot, Granule, HeadWord, Link, MarkerState, Name, PoolSlot, StreamSlot,
+    heads_for, words_for,
 };
 use weir::trace::{LogStamps, Page};
 use weir::units::Seq;

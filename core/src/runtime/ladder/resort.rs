@@ -45,7 +45,7 @@ impl Malloc {
         let seq = state.end_look(question, flight, outcome.is_ok(), Level::Seen);
         if outcome.is_ok() {
             let on = state.facts.order.point(Mark { stream: question.stream, seq });
-            state.record(Record::Blocked { pool: self.pool, stream: self.stream, on });
+            state.record(Record::Blocked { pool: self.request.pool, stream: self.request.stream, on });
             self.begin_anew();
         }
     }
@@ -62,7 +62,7 @@ impl Malloc {
         self.pressed = self.pressed.wrapping_add(1);
         let device = state.facts.pool(self.ask.pool).device;
         self.doing = Doing::Pressing { changes: state.changes() };
-        let pressure = Pressure { pool: self.pool, device, bytes: Bytes(self.ask.size) };
+        let pressure = Pressure { pool: self.request.pool, device, bytes: Bytes(self.ask.size) };
         Some(Step::Do(Action::Press { pressure }))
     }
 
@@ -75,7 +75,7 @@ impl Malloc {
         if relieved || state.changes() != changes {
             self.begin_anew();
         }
-        state.record(Record::Pressed { pool: self.pool, bytes: Bytes(self.ask.size), relieved });
+        state.record(Record::Pressed { pool: self.request.pool, bytes: Bytes(self.ask.size), relieved });
     }
 }
 

@@ -58,6 +58,6 @@ impl Malloc {
         self.ask.waited = true;
         let on = state.facts.order.point(dependency.on);
         let marker = dependency.marker as u32;
-        state.record(Record::WaitInserted { stream: self.stream, seq: self.seq, marker, on });
+        state.record(Record::WaitInserted { stream: self.request.stream, seq: self.seq, marker, on });
     }
 }
