@@ -58,6 +58,7 @@ pub(crate) enum Tenant {
 pub struct Bins {
     pool: u16,
     whose: Whose,
+    watch: Watch,
     kind: Kind,
     /// Whether the stream is gone, and its slot another's.
     former: bool,
@@ -73,21 +74,13 @@ impl Empty for Bins {
     const EMPTY: Self = Self {
         pool: 0,
         whose: Whose::Anyones,
+        watch: Watch::No,
         kind: Kind::Free(Class::Large),
         former: false,
         unit: 0,
         next: 0,
         words: 0,
     };
-}
-
-impl Bins {
-    fn watch(&self) -> Watch {
-        match self.whose {
-            Whose::Anyones | Whose::Mixed => Watch::No,
-            Whose::Ones(_) | Whose::Shared(_) => Watch::Yes,
-        }
-    }
 }
 
 /// Bins of a pool that are always there: of both classes, for nothing and for much; and holes.
@@ -211,12 +204,20 @@ impl<'a> FreeIndex<'a> {
     }
 
     /// The bins that a block belongs to.
+    #[inline]
     fn home_for(&mut self, block: &Block, tenant: Tenant) -> Option<usize> {
         let pool = block.pool();
         let class = match Kind::of(block)? {
             Kind::Free(class) => class,
             Kind::Hole => return Some(fixed(pool, HOLES)),
         };
+        if block.is_ones() && tenant == Tenant::Present {
+            // By far the most.
+            let stream = Mark::of_word(block.first_mark()).stream;
+            if let Some(home) = home_of(*self.homes.get(self.entry(pool, stream, ONES + class as usize))) {
+                return Some(home);
+            }
+        }
         let form = match (block.marks(), block.has_epoch(), tenant) {
             (0, false, _) => return Some(fixed(pool, ANYONES + class as usize)),
             (1, false, Tenant::Present) => ONES + class as usize,
@@ -236,8 +237,9 @@ impl<'a> FreeIndex<'a> {
         let first = fixed(pool, 0);
         let Bins { next, unit, .. } = *self.bins.get(first);
         let whose = if form < SHARED { Whose::Ones(stream as u16) } else { Whose::Shared(stream as u16) };
+        let (pool_number, kind) = (pool as u16, Kind::Free(class));
         *self.bins.get_mut(home) =
-            Bins { pool: pool as u16, whose, kind: Kind::Free(class), unit, next, ..Bins::EMPTY };
+            Bins { pool: pool_number, whose, watch: Watch::Yes, kind, unit, next, ..Bins::EMPTY };
         self.bins.get_mut(first).next = number(home);
         let entry = self.entry(pool, stream, form);
         *self.homes.get_mut(entry) = number(home);
@@ -303,11 +305,11 @@ impl<'a> FreeIndex<'a> {
         self.heads.fill(bin, mark, &mut bins.words);
         match self.heads.head(bin).slot() {
             None => {
-                block.become_root(mark, bins.watch());
+                block.become_root(mark, bins.watch);
                 self.heads.set_head(bin, Link::to(slot));
             }
             Some(root) => {
-                if let Some(new) = blocks.plant(root, slot, bins.watch()) {
+                if let Some(new) = blocks.plant(root, slot, bins.watch) {
                     self.heads.set_head(bin, Link::to(new));
                 }
             }
@@ -326,10 +328,10 @@ impl<'a> FreeIndex<'a> {
         if block.is_alone() {
             self.heads.set_head(bin, Link::NONE);
             self.heads.empty(bin, &mut bins.words);
-        } else if let Some(new) = blocks.uproot(slot, bins.watch()) {
+        } else if let Some(new) = blocks.uproot(slot, bins.watch) {
             self.heads.set_head(bin, Link::to(new));
         }
-        if bins.watch() == Watch::Yes {
+        if bins.watch == Watch::Yes {
             let blocks = &*blocks;
             self.heads.raise(bin, mark, |root| root.slot().map_or(u64::MAX, |slot| blocks.get(slot).least()));
         }
@@ -338,9 +340,6 @@ impl<'a> FreeIndex<'a> {
     /// The first block of some bins from a key on, of those that the scope takes.
     fn first(&self, blocks: &Blocks<'_>, home: usize, from: &Key, scope: &impl Scope) -> Option<usize> {
         let bins = self.bins.get(home);
-        if bins.words == 0 {
-            return None;
-        }
         let mut bin = Bin { kind: home, bin: self.heads.of_size(from.size >> bins.unit) };
         // What is sought is often just there; in a bin beyond, everything is larger.
         if let Some(root) = self.heads.head(bin).slot() {
@@ -484,13 +483,13 @@ impl<'a> FreeIndex<'a> {
                 for (slot, block) in blocks.tree(self.heads.head(bin)) {
                     let right = block.home() == home && bin.bin == self.heads.of_size(block.size >> bins.unit);
                     let reached = self.first(blocks, home, &Key::of(block), &All) == Some(slot);
-                    if !right || !reached || blocks.is_astray(slot, bins.watch()) {
+                    if !right || !reached || blocks.is_astray(slot, bins.watch) {
                         return Err("the index: an entry is where it is looked for");
                     }
                     least = Some(block.first_mark().min(least.unwrap_or(u64::MAX)));
                 }
             }
-            if bins.watch() == Watch::Yes && least != self.heads.least(home, bins.words) {
+            if bins.watch == Watch::Yes && least != self.heads.least(home, bins.words) {
                 return Err("the index: the least mark is the least");
             }
         }
@@ -557,7 +556,9 @@ impl<R: Ord + Copy> Search<'_, '_, R> {
     /// Looks among all blocks of some bins.
     #[inline]
     fn all(&mut self, index: &FreeIndex<'_>, home: usize, rank: R) {
-        if let Some(slot) = index.first(self.blocks, home, &Key::of_size(self.size), &All) {
+        if index.bins.get(home).words != 0
+            && let Some(slot) = index.first(self.blocks, home, &Key::of_size(self.size), &All)
+        {
             self.offer(slot, rank);
         }
     }
@@ -583,7 +584,11 @@ impl<R: Ord + Copy> Search<'_, '_, R> {
     }
 
     /// Looks at the first blocks that are large enough, one by one.
+    #[inline]
     fn judged(&mut self, index: &FreeIndex<'_>, home: usize, scope: &impl Scope, sight: &impl Sight<R>) {
+        if index.bins.get(home).words == 0 {
+            return;
+        }
         let mut from = Key::of_size(self.size);
         for _ in 0..LOOKS {
             let Some(slot) = index.first(self.blocks, home, &from, scope) else { return };

@@ -188,19 +188,23 @@ impl Blocks<'_> {
     /// Takes a block out of a tree that has others; returns the new root, if it was the root. O(levels).
     pub(crate) fn uproot(&mut self, slot: usize, watch: Watch) -> Option<usize> {
         let leaf = self.leaf_below(slot);
-        let block = *self.get(slot);
-        let heir = if leaf == slot { Link::NONE } else { Link::to(leaf) };
-        let mut from = block.parent();
-        if leaf != slot {
-            from = self.inherit(slot, leaf);
-        }
-        let root = self.replace_kid(block.parent(), slot, heir);
-        if watch == Watch::Yes {
-            self.recall(from);
-            if from != heir {
-                self.recall(heir);
+        let block = self.get(slot);
+        let (parent, mark) = (block.parent(), block.first_mark());
+        if leaf == slot {
+            let root = self.replace_kid(parent, slot, Link::NONE);
+            if watch == Watch::Yes {
+                self.recall(parent, mark);
             }
-            self.recall(block.parent());
+            return root;
+        }
+        let (least, moved) = (block.least(), self.get(leaf).first_mark());
+        let from = self.inherit(slot, leaf);
+        let root = self.replace_kid(parent, slot, Link::to(leaf));
+        if watch == Watch::Yes {
+            // What the tree below the old place knows, the heir being in it as before, but for what left.
+            self.get_mut(leaf).set_least(least);
+            self.recall(from, moved);
+            self.recall(Link::to(leaf), mark);
         }
         root
     }
@@ -232,11 +236,14 @@ impl Blocks<'_> {
         if old == Link::to(slot) { Link::to(leaf) } else { old }
     }
 
-    /// Finds the least marks anew from a node upwards, as far as anything changes.
-    fn recall(&mut self, mut at: Link) {
+    /// A mark left the tree below a node: where it was the least, that is found anew, and so on upwards.
+    fn recall(&mut self, mut at: Link, gone: u64) {
         for _ in 0..LEVELS {
             let Some(slot) = at.slot() else { return };
             let node = self.get(slot);
+            if node.least() < gone {
+                return;
+            }
             let below = node.kids().into_iter().filter_map(Link::slot).map(|kid| self.get(kid).least());
             let least = below.fold(node.first_mark(), u64::min);
             if least == node.least() {
