@@ -4,7 +4,7 @@ use crate::arena::Link;
 use crate::block::{Block, Blocks, Class, State};
 use crate::facts::Facts;
 use crate::free_index::{Kind, PICKS, Sight};
-use crate::order::{CoveredBy, LAST_SEQ, Level, Mark, Reach};
+use crate::order::{CoveredBy, Level, Mark, Reach, UNTIL_FREE};
 use crate::plant::{self, Plant};
 use crate::policy::Reuse;
 use crate::pool::PoolSlot;
@@ -395,7 +395,7 @@ impl Sight<Reach> for Eyes<'_, '_> {
         let Self { ask, facts } = self;
         let seen = |reach, seq| Some((reach, Mark { stream, seq }));
         if stream == ask.stream && !former {
-            return [seen(Reach::Own, LAST_SEQ), None, None];
+            return [seen(Reach::Own, UNTIL_FREE), None, None];
         }
         let settled = facts.order.done(stream, facts.pool(ask.pool).level());
         if !ask.follows_events(facts) {
@@ -413,7 +413,7 @@ impl Sight<Reach> for Eyes<'_, '_> {
     fn furthest(&self, stream: usize, former: bool) -> Mark {
         let Self { ask, facts } = self;
         if stream == ask.stream && !former {
-            return Mark { stream, seq: LAST_SEQ };
+            return Mark { stream, seq: UNTIL_FREE };
         }
         // Beside a position of the stream's own, what is implied counts whatever the switches say.
         let settled = facts.order.done(stream, facts.pool(ask.pool).level());

@@ -31,7 +31,7 @@ use rows::Rows;
 use spare::Spare;
 use table::Table;
 
-use crate::arena::{Empty, Link, Slots};
+use crate::arena::{Empty, Link, Slots, note_trouble};
 use crate::driver::NativeStream;
 use crate::error::{Arena, ArenaFull, BadId, Point};
 use crate::id::{DeviceId, MAX_DEVICES, StreamId};
@@ -149,6 +149,10 @@ impl StreamSlot {
     #[inline]
     pub(crate) fn tick(&mut self) -> Seq {
         self.head = Seq(self.head.0.wrapping_add(1));
+        if self.head >= LAST_SEQ {
+            // The next call is refused.
+            note_trouble();
+        }
         self.head
     }
 
@@ -258,6 +262,12 @@ impl<'a> Order<'a> {
             || self.event_clocks.strayed()
             || self.marker_clocks.strayed()
             || self.snapshots.strayed()
+    }
+
+    /// Whether a stream has no positions left: whatever it does then could not be told apart.
+    #[cold]
+    pub(crate) fn is_spent(&self) -> bool {
+        self.streams.iter().any(|(_, stream)| stream.head >= LAST_SEQ)
     }
 
     #[inline]
@@ -451,7 +461,7 @@ impl<'a> Order<'a> {
             return Seq::ZERO;
         }
         let stream = self.stream(slot);
-        let through = |other: usize| if other == of { LAST_SEQ } else { self.clocks.cell(other, of) };
+        let through = |other: usize| if other == of { UNTIL_FREE } else { self.clocks.cell(other, of) };
         match stream.kind {
             StreamKind::NonBlocking => Seq::ZERO,
             StreamKind::Blocking | StreamKind::PerThread => stream.legacy.slot().map_or(Seq::ZERO, through),
@@ -515,4 +525,34 @@ impl<'a> Order<'a> {
 fn what_is_bad(id: StreamId, latest: u32) -> BadId {
     let ever = id.generation() > 0 && id.generation() <= latest;
     if ever { BadId::StaleStream(id) } else { BadId::UnknownStream(id) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arena::any_trouble;
+
+    /// What a stream's calls get just before its positions end can be told apart from each other and from a use that
+    /// counts up to the free; then the runtime is told.
+    #[test]
+    fn a_stream_that_has_used_all_its_positions_is_noticed() {
+        let (mut streams, mut clock, mut word) = ([StreamSlot::EMPTY; 1], [Seq::ZERO; 1], [0; 1]);
+        let (mut snapshots, mut words) = ([Seq::ZERO; SNAPSHOTS], [0; SNAPSHOTS]);
+        let mut order = Order::new(OrderArenas {
+            streams: &mut streams,
+            clocks: ClockRows { entries: &mut clock, present: &mut word },
+            events: &mut [],
+            event_clocks: ClockRows { entries: &mut [], present: &mut [] },
+            markers: &mut [],
+            marker_clocks: ClockRows { entries: &mut [], present: &mut [] },
+            snapshots: ClockRows { entries: &mut snapshots, present: &mut words },
+        });
+        let stream = order.create_stream(DeviceId(0), 0, NativeStream(1), StreamKind::NonBlocking);
+        assert!(stream.is_ok() && !order.is_spent());
+        order.stream_mut(0).head = Seq(LAST_SEQ.0.wrapping_sub(1));
+        let [last, beyond] = [order.tick(0), order.tick(0)].map(|seq| Mark { stream: 0, seq });
+        assert!(order.is_spent() && any_trouble());
+        assert!(last.word() < beyond.word() && beyond.seq < UNTIL_FREE);
+        assert_eq!(Mark::of_word(beyond.word()), beyond);
+    }
 }

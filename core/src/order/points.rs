@@ -12,8 +12,9 @@ pub(crate) struct Mark {
 /// Bits of a position; what is above them in a word names the stream.
 const SEQ_BITS: u32 = 48;
 
-/// The last position of a stream: 2^48, or a call a microsecond for nine years.
-pub(crate) const LAST_SEQ: Seq = Seq((1 << SEQ_BITS) - 2);
+/// From this position on a stream is refused: about 2^48, or a call a microsecond for nine years. What is above it is
+/// for the call that comes there, which may take many.
+pub(crate) const LAST_SEQ: Seq = Seq((1 << SEQ_BITS) - (1 << 20));
 
 /// A use that counts up to the free: the position is filled in then.
 pub(crate) const UNTIL_FREE: Seq = Seq((1 << SEQ_BITS) - 1);

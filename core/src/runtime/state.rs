@@ -180,6 +180,9 @@ impl<'a> State<'a> {
         if self.facts.strayed() {
             self.fail("an accessor missed its arena");
         }
+        if self.facts.order.is_spent() {
+            self.fail("a stream has used all its positions");
+        }
         match self.corrupt {
             Some(corrupt) => Err(Unusable::Corrupt(corrupt)),
             None => Ok(()),
