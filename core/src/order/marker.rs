@@ -154,8 +154,12 @@ impl Order<'_> {
         let marker = self.markers.get_mut(slot);
         marker.phase = Phase::Unused;
         if marker.pins == 0 {
-            marker.next = self.spare_markers.give(slot);
+            self.give_marker(slot);
         }
+    }
+
+    fn give_marker(&mut self, slot: usize) {
+        *self.markers.get_mut(slot) = MarkerState { next: self.spare_markers.give(slot), ..MarkerState::EMPTY };
     }
 
     pub(crate) fn end_lay(&mut self, slot: usize, accepted: bool) {
@@ -202,15 +206,14 @@ impl Order<'_> {
 
     pub(crate) fn pin_marker(&mut self, slot: usize) {
         let marker = self.markers.get_mut(slot);
-        marker.pins = marker.pins.saturating_add(1);
+        marker.pins = marker.pins.wrapping_add(1);
     }
 
     fn unpin_marker(&mut self, slot: usize) {
         let marker = self.markers.get_mut(slot);
-        let last = marker.pins == 1;
-        marker.pins = marker.pins.saturating_sub(1);
-        if last && marker.phase == Phase::Unused {
-            marker.next = self.spare_markers.give(slot);
+        marker.pins = marker.pins.wrapping_sub(1);
+        if marker.pins == 0 && marker.phase == Phase::Unused {
+            self.give_marker(slot);
         }
     }
 
