@@ -50,6 +50,18 @@ impl Points {
             .map(|(seq, stream)| Mark { stream: usize::from(stream), seq })
     }
 
+    /// The position, where there is at most one and no epoch.
+    #[inline(always)]
+    pub(crate) fn at_most_one(&self) -> Option<Option<Mark>> {
+        let ([seq, ..], [stream, ..]) = (self.seqs, self.streams);
+        // Both bytes are compared at once.
+        match u16::from_le_bytes([self.used, self.epoch]) {
+            0 => Some(None),
+            1 => Some(Some(Mark { stream: usize::from(stream), seq })),
+            _ => None,
+        }
+    }
+
     /// The row of the epoch ring that the block waits for as well.
     pub(crate) fn epoch(&self) -> Option<usize> {
         match self.epoch {
@@ -60,6 +72,14 @@ impl Points {
 
     pub(crate) fn set_epoch(&mut self, row: usize) {
         self.epoch = (row as u8).wrapping_add(1);
+    }
+
+    /// The same points, and this row of the epoch ring.
+    pub(crate) fn with_epoch(mut self, row: Option<usize>) -> Self {
+        if let Some(row) = row {
+            self.set_epoch(row);
+        }
+        self
     }
 
     pub(crate) fn want_epoch_at_free(&mut self) {

@@ -86,8 +86,13 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
             state.unpin_event(recording.event);
             state.unpin_stream(recording.stream);
             if accepted {
-                let stream = state.facts.order.stream_id(recording.stream);
-                state.record(Record::Recorded { event, stream, seq: recording.seq, number: recording.number });
+                let Recording { stream, seq, number, .. } = recording;
+                state.record_frequent(move |facts| Record::Recorded {
+                    event,
+                    stream: facts.order.stream_id(stream),
+                    seq,
+                    number,
+                });
             } else {
                 state.refuse_by_driver(Verb::Record, Some(recording.stream));
             }
@@ -138,7 +143,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
             let seq = state.facts.order.tick(slot);
             if accepted {
                 state.facts.order.end_wait(slot, look);
-                state.record(Record::Waited { stream, seq, event, number: look.number });
+                state.record_frequent(move |_| Record::Waited { stream, seq, event, number: look.number });
             } else {
                 state.refuse_by_driver(Verb::Wait, Some(slot));
             }

@@ -62,11 +62,18 @@ impl State<'_> {
         self.facts.describe(found, |b| {
             *b = Block { points: closed, freed, label: LabelId::NONE, asked: 0, ..*b };
         });
-        self.facts.pool_mut(pool).take_used(size, asked);
+        let slot = self.facts.pool_mut(pool);
+        slot.take_used(size, asked);
+        let (base, generation) = (slot.base, slot.generation);
+        self.record_frequent(move |_| Record::Free {
+            pool: PoolId::new(pool, generation),
+            stream,
+            seq,
+            id,
+            offset: Bytes(at.wrapping_sub(base)),
+            given: Bytes(size),
+        });
         self.facts.settle_free(found);
-        let offset = Bytes(at.wrapping_sub(self.facts.pool(pool).base));
-        let pool = self.facts.pool_id(pool);
-        self.record(Record::Free { pool, stream, seq, id, offset, given: Bytes(size) });
         Ok(())
     }
 
@@ -81,8 +88,7 @@ impl State<'_> {
         let block = self.facts.blocks.get_mut(found);
         block.points.add_use(mark);
         let (id, pool) = (block.id, block.pool as usize);
-        let pool = self.facts.pool_id(pool);
-        self.record(Record::Use { pool, stream, seq, id, until });
+        self.record_frequent(move |facts| Record::Use { pool: facts.pool_id(pool), stream, seq, id, until });
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use super::{Action, Outcome, Plan, State, Step};
 use crate::block::{self, Block};
 use crate::driver::{Completion, DriverErrorKind};
 use crate::error::{MallocError, OutOfMemory, Unusable};
-use crate::id::{LabelId, PoolId, StreamId};
+use crate::id::{AllocId, LabelId, PoolId, StreamId};
 use crate::order::{Flight, Level, Mark, Points};
 use crate::plant::{self, Plant};
 use crate::policy::{Preference, Reuse};
@@ -290,16 +290,26 @@ impl Malloc {
         let source = self.ask.source(choice.reach);
         let points = state.points_of_choice(choice, self.ask.size);
         let slot = state.facts.take(choice, self.ask.size)?;
-        Ok(self.publish(state, slot, source, points))
+        Ok(self.publish(state, slot, source, points.as_ref()))
     }
 
-    /// Makes a block in transit live.
-    fn publish(&mut self, state: &mut State<'_>, slot: usize, source: Source, points: trace::Points) -> DevicePtr {
+    /// Makes a block in transit live. `run`: the points of what became this block, if that was several.
+    fn publish(&mut self, state: &mut State<'_>, slot: usize, source: Source, run: Option<&Points>) -> DevicePtr {
         let id = state.next_allocation();
         let (asked, label, stream) = (self.asked, self.label, self.ask.stream);
         let owner = plant::on(Plant::FreeOnAllocator).then_some(Mark { stream, seq: self.seq });
+        let points = &state.facts.blocks.get(slot).points;
+        // Looked at before they are replaced; the record is made when all it says is at hand.
+        let few = if state.log.is_on() { state.facts.few(run.unwrap_or(points), self.stream) } else { None };
         // What the stream comes after by the legacy stream's rules alone is not behind it yet: its free is no action.
-        let kept = state.facts.order.implied_only(stream, &state.facts.blocks.get(slot).points);
+        let kept = state.facts.order.implied_only(stream, points);
+        if few.is_none() {
+            state.record_lazily(|facts| {
+                let Block { at, size, points, .. } = facts.blocks.get(slot);
+                let offset = at.wrapping_sub(facts.pool(self.ask.pool).base);
+                self.logged(id, offset, *size, source, facts.named(run.unwrap_or(points)))
+            });
+        }
         state.facts.set_points(slot, owner.map_or(kept, Points::one));
         state.facts.describe(slot, |b| {
             *b = Block { state: block::State::Live, id, asked: asked.0, label, freed: 0, ..*b };
@@ -313,21 +323,27 @@ impl Malloc {
         if let Some(count) = pool.by_source.get_mut(source as usize) {
             *count = count.wrapping_add(1);
         }
-        let offset = Bytes(at.wrapping_sub(pool.base));
-        let stream = state.facts.order.stream_id(stream);
-        state.record(Record::Malloc {
+        if let Some(points) = few {
+            let (offset, this) = (at.wrapping_sub(pool.base), &*self);
+            state.record_frequent_on(move |_| this.logged(id, offset, size, source, points));
+        }
+        DevicePtr(at)
+    }
+
+    #[inline(always)]
+    fn logged(&self, id: AllocId, offset: u64, size: u64, source: Source, points: trace::Points) -> Record<'static> {
+        Record::Malloc {
             pool: self.pool,
-            stream,
+            stream: self.stream,
             seq: self.seq,
             id,
-            asked,
+            asked: self.asked,
             given: Bytes(size),
-            offset,
+            offset: Bytes(offset),
             source,
-            label,
+            label: self.label,
             points,
-        });
-        DevicePtr(at)
+        }
     }
 
     /// Asks about one more stream.
@@ -358,7 +374,7 @@ impl Malloc {
         let seq = state.end_look(question, flight, complete, Level::Known);
         if answer.is_ok() {
             let stream = state.facts.order.stream_id(question.stream);
-            state.record(Record::Asked { stream, seq, complete });
+            state.record_frequent(move |_| Record::Asked { stream, seq, complete });
         }
         // What was learnt may let granules be moved, where a growth failed before.
         self.grow_due |= complete && self.grow_failed;
@@ -430,7 +446,7 @@ impl Malloc {
             Grown::Ready { run, growth, points: fresh } => {
                 let points = state.points_of_growth(run, &growth);
                 let slot = state.finish_grow(&self.ask, run, &growth, fresh);
-                Some(Step::Done(Ok(self.publish(state, slot, Source::Grow, points))))
+                Some(Step::Done(Ok(self.publish(state, slot, Source::Grow, Some(&points)))))
             }
             Grown::Failed(failure, lacking) => {
                 self.lacking = lacking;

@@ -2,20 +2,42 @@
 
 use super::State;
 use crate::arena::Link;
-use crate::error::{OutOfMemory, PendingOn};
+use crate::error::{OutOfMemory, PendingOn, Point};
+use crate::facts::Facts;
 use crate::growth::Growth;
-use crate::order::Points;
+use crate::id::StreamId;
+use crate::order::{Mark, Points};
 use crate::release;
 use crate::reuse::{Ask, Choice, Taken};
 use crate::trace;
 use crate::units::Bytes;
 
+impl Facts<'_> {
+    /// As [`named`](Self::named), where there is at most one point, as a malloc mostly finds; most are of `own`, whose
+    /// slot need not be asked for its tenant.
+    #[inline(always)]
+    pub(super) fn few(&self, points: &Points, own: StreamId) -> Option<trace::Points> {
+        let point = points.at_most_one()?.map(|Mark { stream, seq }| {
+            let stream = if stream == own.slot() { own } else { self.order.stream_id(stream) };
+            Point { stream, seq }
+        });
+        Some(trace::Points { list: [point, None, None], epoch: 0 })
+    }
+
+    /// The points as a record names them.
+    pub(super) fn named(&self, points: &Points) -> trace::Points {
+        let mut named = trace::Points { list: [None; 3], epoch: points.epoch().map_or(0, |row| row as u64 + 1) };
+        for (place, mark) in named.list.iter_mut().zip(points.marks()) {
+            *place = Some(self.order.point(mark));
+        }
+        named
+    }
+}
+
 impl State<'_> {
-    /// The points of what is about to be taken, for the log.
-    pub(super) fn points_of_choice(&self, choice: Choice, size: u64) -> trace::Points {
-        let first = match choice.taken {
-            Taken::Front(block) | Taken::Granules { block, .. } | Taken::Run(block) => block,
-        };
+    /// The points of a run that is about to be taken, for the log; one block's are its own.
+    pub(super) fn points_of_choice(&self, choice: Choice, size: u64) -> Option<Points> {
+        let Taken::Run(first) = choice.taken else { return None };
         let mut points = Points::NONE;
         let mut epoch = None;
         let mut bytes = 0u64;
@@ -30,11 +52,11 @@ impl State<'_> {
                 break;
             }
         }
-        self.log_points(&points, epoch)
+        Some(points.with_epoch(epoch))
     }
 
     /// The points of the blocks that a growth takes, for the log.
-    pub(super) fn points_of_growth(&self, run: usize, growth: &Growth) -> trace::Points {
+    pub(super) fn points_of_growth(&self, run: usize, growth: &Growth) -> Points {
         let mut points = Points::NONE;
         let mut epoch = None;
         let run = self.facts.blocks.get(run);
@@ -47,15 +69,7 @@ impl State<'_> {
             }
             epoch = epoch.or(block.points.epoch());
         }
-        self.log_points(&points, epoch)
-    }
-
-    fn log_points(&self, points: &Points, epoch: Option<usize>) -> trace::Points {
-        let mut named = trace::Points { list: [None; 3], epoch: epoch.map_or(0, |row| row as u64 + 1) };
-        for (place, mark) in named.list.iter_mut().zip(points.marks()) {
-            *place = Some(self.facts.order.point(mark));
-        }
-        named
+        points.with_epoch(epoch)
     }
 
     /// Everything that explains a refusal.

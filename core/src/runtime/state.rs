@@ -8,7 +8,7 @@ use crate::error::{Corrupt, Unusable};
 use crate::facts::Facts;
 use crate::free_index::FreeIndex;
 use crate::granule::Granules;
-use crate::id::{AllocId, DeviceId};
+use crate::id::{AllocId, DeviceId, StreamId};
 use crate::name::Names;
 use crate::order::{Mark, Order, OrderArenas};
 use crate::trace::{self, Log, Record};
@@ -142,9 +142,58 @@ impl<'a> State<'a> {
         self.corrupt = self.corrupt.or(Some(Corrupt(place)));
     }
 
+    /// Counts a change of the state and logs it.
     pub(crate) fn record(&mut self, record: Record<'_>) {
-        self.changes = self.changes.wrapping_add(1);
+        self.count_change();
         self.log.append(self.time, record, &self.facts);
+    }
+
+    /// As [`record`](Self::record), for what costs something to make: it is made only where the log is on.
+    #[inline(always)]
+    pub(crate) fn record_lazily<'r>(&mut self, make: impl Fn(&Facts<'_>) -> Record<'r>) {
+        self.count_change();
+        if self.log.is_on() {
+            self.append_rest(make);
+        }
+    }
+
+    /// As [`record_lazily`](Self::record_lazily), for the kinds of which a log has most. Inlined, and `make` with it: each
+    /// caller holds the writing of its one kind, see `trace/ordinary.rs`. Where the log is off that costs two
+    /// instructions beside the count.
+    #[inline(always)]
+    pub(crate) fn record_frequent<'r>(&mut self, make: impl Fn(&Facts<'_>) -> Record<'r> + Copy) {
+        self.count_change();
+        if self.log.is_on() && !self.log.append_ordinary(self.time, &make(&self.facts)) {
+            self.append_frequent(make);
+        }
+    }
+
+    /// As [`record_frequent`](Self::record_frequent), where the log was found on.
+    #[inline(always)]
+    pub(crate) fn record_frequent_on<'r>(&mut self, make: impl Fn(&Facts<'_>) -> Record<'r> + Copy) {
+        self.count_change();
+        if !self.log.append_ordinary(self.time, &make(&self.facts)) {
+            self.append_frequent(make);
+        }
+    }
+
+    /// Writes what is not ordinary, or stands at a page's end. Makes the record anew, so that the fast way never builds it.
+    #[cold]
+    #[inline(never)]
+    fn append_frequent<'r>(&mut self, make: impl Fn(&Facts<'_>) -> Record<'r>) {
+        if !self.log.append_at_end(self.time, &make(&self.facts)) {
+            self.append_rest(make);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn append_rest<'r>(&mut self, make: impl Fn(&Facts<'_>) -> Record<'r>) {
+        self.log.append(self.time, make(&self.facts), &self.facts);
+    }
+
+    fn count_change(&mut self) {
+        self.changes = self.changes.wrapping_add(1);
     }
 
     /// Counts the changes of the state: each has a record, whether the log is on or off.
@@ -243,12 +292,13 @@ impl<'a> State<'a> {
     pub(super) fn commit_marker(&mut self, lay: Lay, outcome: Outcome) {
         self.facts.order.end_lay(lay.marker, outcome.is_ok());
         if outcome.is_ok() {
-            let device = self.facts.order.stream(lay.mark.stream).device;
+            let Lay { marker, mark } = lay;
+            let slot = self.facts.order.stream(mark.stream);
+            let (device, stream) = (slot.device, StreamId::new(mark.stream, slot.generation));
             if let Some(device) = self.facts.device_mut(device) {
                 device.burst = device.burst.saturating_sub(1);
             }
-            let point = self.facts.order.point(lay.mark);
-            self.record(Record::MarkerLaid { marker: lay.marker as u32, stream: point.stream, seq: point.seq });
+            self.record_frequent(move |_| Record::MarkerLaid { marker: marker as u32, stream, seq: mark.seq });
         }
     }
 
@@ -276,4 +326,121 @@ pub(super) fn completion(outcome: Outcome) -> Result<Completion, DriverError> {
         super::Answer::Completion(completion) => completion,
         super::Answer::Done | super::Answer::Handle(_) | super::Answer::Relief(_) => Completion::Pending,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use crate::driver::{Capabilities, Driver, GranuleHandle, Properties, Target};
+    use crate::policy::{PoolConfig, UseUntil};
+    use crate::runtime::{Runtime, Storage, StreamConfig};
+    use crate::trace::NullSink;
+    use crate::units::{Bytes, DevicePtr};
+    use core::cell::{Cell, RefCell};
+    use std::boxed::Box;
+
+    /// A device of 64 granules on which everything is complete at once.
+    struct Idle;
+
+    impl Driver for Idle {
+        fn properties(&self, _: DeviceId) -> Result<Properties, DriverError> {
+            let (granularity, alignment, total) = (Bytes::mib(2), Bytes(512), Bytes::mib(128));
+            Ok(Properties { granularity, alignment, total, capabilities: Capabilities::empty() })
+        }
+        fn reserve(&self, _: DeviceId, _: Bytes) -> Result<DevicePtr, DriverError> {
+            Ok(DevicePtr(1 << 40))
+        }
+        fn release(&self, _: DeviceId, _: DevicePtr, _: Bytes) -> Result<(), DriverError> {
+            Ok(())
+        }
+        fn create(&self, _: DeviceId) -> Result<GranuleHandle, DriverError> {
+            Ok(GranuleHandle(1))
+        }
+        fn destroy(&self, _: DeviceId, _: GranuleHandle) -> Result<(), DriverError> {
+            Ok(())
+        }
+        fn map(&self, _: DeviceId, _: DevicePtr, _: GranuleHandle, _: Option<NativeStream>) -> Result<(), DriverError> {
+            Ok(())
+        }
+        fn unmap(&self, _: DeviceId, _: DevicePtr, _: Option<NativeStream>) -> Result<(), DriverError> {
+            Ok(())
+        }
+        fn lay(&self, _: MarkerSlot, _: NativeStream) -> Result<(), DriverError> {
+            Ok(())
+        }
+        fn query(&self, _: Target) -> Result<Completion, DriverError> {
+            Ok(Completion::Complete)
+        }
+        fn wait(&self, _: NativeStream, _: MarkerSlot) -> Result<(), DriverError> {
+            Ok(())
+        }
+        fn synchronise(&self, _: Target) -> Result<(), DriverError> {
+            Ok(())
+        }
+        fn now(&self) -> Nanos {
+            Nanos(7)
+        }
+    }
+
+    type Idling = Runtime<'static, Idle, NullSink, RefCell<State<'static>>>;
+
+    /// Calls of every frequent kind on two streams, and what the changes were counted as after each.
+    fn changes_of_some_calls(rt: &Idling) -> [u64; 35] {
+        let device = DeviceId(0);
+        let pool = rt.create_pool(PoolConfig::new(device)).expect("a pool");
+        let [a, b] =
+            [1, 2].map(|native| rt.create_stream(StreamConfig::new(device, NativeStream(native))).expect("one"));
+        let event = rt.create_event().expect("an event");
+        let mut counts = [0; 35];
+        for (round, counts) in counts.as_chunks_mut::<7>().0.iter_mut().enumerate() {
+            let mut places = counts.iter_mut();
+            let mut count = || *places.next().expect("seven") = rt.state.borrow().changes();
+            let size = Bytes(1000 << round);
+            let ptr = rt.malloc_async(pool, size, a).expect("there is room");
+            count();
+            rt.record_use(ptr, b, UseUntil::Now).expect("it is live");
+            count();
+            rt.record(event, b).expect("accepted");
+            count();
+            rt.wait(a, event).expect("accepted");
+            count();
+            rt.free_async(ptr, a).expect("it is live");
+            count();
+            assert!(rt.free_async(ptr, a).is_err());
+            count();
+            rt.synchronize_stream(a).expect("accepted");
+            count();
+        }
+        counts
+    }
+
+    #[test]
+    fn changes_count_the_same_whether_the_log_is_on_or_off() {
+        let on = Box::leak(Box::new(Storage::<4, 4, 8, 4, 64, 64, 4, 8>::new()));
+        let off = Box::leak(Box::new(Storage::<4, 4, 8, 4, 64, 64, 4, 0>::new()));
+        let [on, off] = [on.arenas(), off.arenas()].map(|arenas| Idling::new(arenas, Idle, NullSink));
+        let (with, without) = (changes_of_some_calls(&on), changes_of_some_calls(&off));
+        assert_eq!(with, without);
+        assert!(with.iter().zip(with.iter().skip(1)).all(|(before, after)| before < after), "{with:?}");
+        // Each change is one record.
+        let state = on.state.borrow();
+        assert_eq!(state.log.next(), state.changes());
+        assert_eq!(off.state.borrow().log.next(), 0);
+    }
+
+    #[test]
+    fn nothing_is_made_for_a_log_that_is_off() {
+        let storage = Box::leak(Box::new(Storage::<4, 4, 8, 4, 64, 64, 4, 0>::new()));
+        let mut state = State::new(storage.arenas());
+        let made = Cell::new(0);
+        let make = |_: &Facts<'_>| {
+            made.set(made.get() + 1);
+            Record::Lost { records: 0 }
+        };
+        state.record_lazily(make);
+        state.record_frequent(make);
+        state.record(Record::Lost { records: 0 });
+        assert_eq!((state.changes(), made.get()), (3, 0));
+    }
 }
