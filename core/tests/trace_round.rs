@@ -161,6 +161,7 @@ fn the_largest_numbers_fit_too() {
         assert_eq!(length_of(&record), length, "{record:?}");
         assert!(length <= MAX_RECORD_BYTES);
     }
+    assert_eq!(length_of(&malloc), MAX_RECORD_BYTES);
 }
 
 #[test]

@@ -98,6 +98,14 @@ impl Points {
         self.epoch = (row as u8).wrapping_add(1);
     }
 
+    /// The same points, and this row of the epoch ring.
+    pub(crate) fn with_epoch(mut self, row: Option<usize>) -> Self {
+        if let Some(row) = row {
+            self.set_epoch(row);
+        }
+        self
+    }
+
     pub(crate) fn want_epoch_at_free(&mut self) {
         self.epoch = EPOCH_AT_FREE;
     }

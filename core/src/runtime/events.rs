@@ -319,7 +319,7 @@ impl State<'_> {
         self.facts.order.end_record(&call.facts, accepted);
         let Call { event, stream, facts: Recording { seq, number, .. }, .. } = *call;
         if accepted {
-            self.record(Record::Recorded { event, stream, seq, number });
+            self.record_frequent(move |_| Record::Recorded { event, stream, seq, number });
         } else {
             self.refuse_by_driver(Verb::Record, Some(stream.slot()));
         }
@@ -331,7 +331,7 @@ impl State<'_> {
         let seq = self.facts.order.end_wait(call.stream.slot(), &call.facts, accepted);
         let Call { event, stream, facts: Recording { number, .. }, .. } = *call;
         if accepted {
-            self.record(Record::Waited { stream, seq, event, number });
+            self.record_frequent(move |_| Record::Waited { stream, seq, event, number });
         } else {
             self.refuse_by_driver(Verb::Wait, Some(stream.slot()));
         }

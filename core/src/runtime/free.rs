@@ -148,13 +148,16 @@ impl State<'_> {
     fn write_free(&mut self, found: usize, id: AllocId, mark: Mark) {
         let block = self.facts.blocks.get(found);
         let (at, size, pool) = (block.at, block.size, block.pool());
-        self.write(Record::Free {
-            pool: self.facts.pool_id(pool),
-            stream: self.facts.order.stream_id(mark.stream),
-            seq: mark.seq,
-            id,
-            offset: Bytes(at.wrapping_sub(self.facts.pool(pool).base)),
-            given: Bytes(size),
+        self.write_frequent(move |facts| {
+            let slot = facts.pool(pool);
+            Record::Free {
+                pool: PoolId::new(pool, slot.generation),
+                stream: facts.order.stream_id(mark.stream),
+                seq: mark.seq,
+                id,
+                offset: Bytes(at.wrapping_sub(slot.base)),
+                given: Bytes(size),
+            }
         });
     }
 
@@ -171,8 +174,7 @@ impl State<'_> {
         points.add_use(mark);
         block.set_points(points);
         let (id, pool) = (block.id(), block.pool());
-        let pool = self.facts.pool_id(pool);
-        self.record(Record::Use { pool, stream, seq, id, until });
+        self.record_frequent(move |facts| Record::Use { pool: facts.pool_id(pool), stream, seq, id, until });
         Ok(())
     }
 }

@@ -111,7 +111,7 @@ impl State<'_> {
         let (offset, granularity) = (Bytes(growth.from.wrapping_sub(pool.base)), pool.granularity);
         let granules = growth.bytes().checked_div(granularity).unwrap_or(0) as u32;
         let (pool, stream) = (self.facts.pool_id(ask.pool), self.facts.order.stream_id(ask.stream));
-        self.record(Record::GrowPlanned { pool, stream, call, offset, granules });
+        self.record_frequent(move |_| Record::GrowPlanned { pool, stream, call, offset, granules });
         Ok(Grow {
             pool: ask.pool,
             stream: ask.stream,
@@ -338,7 +338,7 @@ impl Grow {
         let offset = Bytes(self.at.wrapping_sub(bytes).wrapping_sub(facts.base));
         let pool = state.facts.pool_id(self.pool);
         if !self.ordered {
-            state.record(Record::Mapped { pool, offset, granules, reason });
+            state.record_frequent(move |_| Record::Mapped { pool, offset, granules, reason });
             return;
         }
         let behind = state.tick_after(self.stream);

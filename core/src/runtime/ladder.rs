@@ -254,7 +254,7 @@ impl Malloc {
         let seq = state.end_look(question, flight, complete, Level::Known);
         if answer.is_ok() {
             let stream = state.facts.order.stream_id(question.stream);
-            state.record(Record::Asked { stream, seq, complete });
+            state.record_frequent(move |_| Record::Asked { stream, seq, complete });
         }
         // What was learnt may let granules be moved, where a growth failed before.
         self.grow_due |= complete && self.grow_failed;

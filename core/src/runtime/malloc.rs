@@ -225,17 +225,18 @@ impl State<'_> {
     fn write_malloc(&mut self, request: Request, seq: Seq, slot: usize, source: Source) {
         let block = self.facts.blocks.get(slot);
         let (at, size, id, pool) = (block.at, block.size, block.id(), block.pool());
-        self.write(Record::Malloc {
+        let (offset, points) = (Bytes(at.wrapping_sub(self.facts.pool(pool).base)), self.waited_for);
+        self.write_frequent(move |_| Record::Malloc {
             pool: request.pool,
             stream: request.stream,
             seq,
             id,
             asked: request.asked,
             given: Bytes(size),
-            offset: Bytes(at.wrapping_sub(self.facts.pool(pool).base)),
+            offset,
             source,
             label: request.label,
-            points: self.waited_for,
+            points,
         });
     }
 }

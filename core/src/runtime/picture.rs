@@ -3,17 +3,33 @@
 use super::State;
 use crate::arena::Link;
 use crate::error::{OutOfMemory, PendingOn};
+use crate::facts::Facts;
 use crate::growth::Growth;
-use crate::order::Points;
+use crate::order::{Mark, Points};
 use crate::release;
 use crate::reuse::Ask;
 use crate::trace;
 use crate::units::Bytes;
 
+impl Facts<'_> {
+    /// The points as a record names them.
+    pub(super) fn named(&self, points: &Points) -> trace::Points {
+        let mut named = trace::Points { list: [None; 3], epoch: points.epoch().map_or(0, |row| row as u64 + 1) };
+        for (place, mark) in named.list.iter_mut().zip(points.marks()) {
+            *place = Some(self.order.point(mark));
+        }
+        named
+    }
+}
+
 impl State<'_> {
     /// The points of so many bytes from a block on, for the log.
     #[inline(never)]
     pub(super) fn points_from(&self, first: usize, size: u64) -> trace::Points {
+        let block = self.facts.blocks.get(first);
+        if block.is_ones() && block.size >= size {
+            return trace::Points::one(self.facts.order.point(Mark::of_word(block.first_mark())));
+        }
         let mut points = Points::NONE;
         let mut epoch = None;
         let mut bytes = 0u64;
@@ -28,7 +44,7 @@ impl State<'_> {
                 break;
             }
         }
-        self.log_points(&points, epoch)
+        self.facts.named(&points.with_epoch(epoch))
     }
 
     /// The points of the blocks that a growth takes, for the log.
@@ -45,15 +61,7 @@ impl State<'_> {
             }
             epoch = epoch.or(block.points().epoch());
         }
-        self.log_points(&points, epoch)
-    }
-
-    fn log_points(&self, points: &Points, epoch: Option<usize>) -> trace::Points {
-        let mut named = trace::Points { list: [None; 3], epoch: epoch.map_or(0, |row| row as u64 + 1) };
-        for (place, mark) in named.list.iter_mut().zip(points.marks()) {
-            *place = Some(self.facts.order.point(mark));
-        }
-        named
+        self.facts.named(&points.with_epoch(epoch))
     }
 
     /// Everything that explains a refusal.

@@ -204,6 +204,7 @@ impl<'a> State<'a> {
         self.corrupt = self.corrupt.or(Some(Corrupt(place)));
     }
 
+    /// Counts a change of the state and logs it.
     pub(crate) fn record(&mut self, record: Record<'_>) {
         if self.note_change() {
             self.write(record);
@@ -221,6 +222,38 @@ impl<'a> State<'a> {
     /// Writes the record of a change that was counted.
     pub(super) fn write(&mut self, record: Record<'_>) {
         self.log.append(self.time, record, &self.facts);
+    }
+
+    /// As [`record`](Self::record), for the kinds of which a log has most. Inlined, and `make` with it: each caller holds
+    /// the writing of its one kind, see `trace/ordinary.rs`.
+    #[inline(always)]
+    pub(crate) fn record_frequent<'r>(&mut self, make: impl Fn(&Facts<'_>) -> Record<'r> + Copy) {
+        if self.note_change() {
+            self.write_frequent(make);
+        }
+    }
+
+    /// Writes the record of a change that was counted, of a kind of which a log has most.
+    #[inline(always)]
+    pub(super) fn write_frequent<'r>(&mut self, make: impl Fn(&Facts<'_>) -> Record<'r> + Copy) {
+        if !self.log.append_ordinary(self.time, &make(&self.facts)) {
+            self.append_frequent(make);
+        }
+    }
+
+    /// Writes what is not ordinary, or stands at a page's end. Makes the record anew, so that the fast way never builds it.
+    #[cold]
+    #[inline(never)]
+    fn append_frequent<'r>(&mut self, make: impl Fn(&Facts<'_>) -> Record<'r>) {
+        if !self.log.append_at_end(self.time, &make(&self.facts)) {
+            self.append_rest(make);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn append_rest<'r>(&mut self, make: impl Fn(&Facts<'_>) -> Record<'r>) {
+        self.log.append(self.time, make(&self.facts), &self.facts);
     }
 
     /// Counts the changes of the state: each has a record, whether the log is on or off.
@@ -301,13 +334,14 @@ impl<'a> State<'a> {
     pub(super) fn commit_marker(&mut self, lay: Lay, outcome: Outcome) {
         self.facts.order.end_lay(lay.marker, outcome.is_ok());
         if outcome.is_ok() {
-            let device = self.facts.order.stream(lay.mark.stream).device;
+            let Lay { marker, mark } = lay;
+            let slot = self.facts.order.stream(mark.stream);
+            let (device, stream) = (slot.device, StreamId::new(mark.stream, slot.generation));
             let burst = self.facts.device(device).map_or(0, |device| device.burst);
             if burst > 0 {
                 self.set_burst(device, burst.wrapping_sub(1));
             }
-            let point = self.facts.order.point(lay.mark);
-            self.record(Record::MarkerLaid { marker: lay.marker as u32, stream: point.stream, seq: point.seq });
+            self.record_frequent(move |_| Record::MarkerLaid { marker: marker as u32, stream, seq: mark.seq });
         }
     }
 
@@ -346,4 +380,120 @@ pub(super) fn completion(outcome: Outcome) -> Result<Completion, DriverError> {
         super::Answer::Completion(completion) => completion,
         super::Answer::Done | super::Answer::Handle(_) | super::Answer::Relief(_) => Completion::Pending,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use crate::driver::{Capabilities, Driver, GranuleHandle, Properties, Target};
+    use crate::policy::{PoolConfig, UseUntil};
+    use crate::runtime::{Runtime, Storage, StreamConfig};
+    use crate::trace::NullSink;
+    use crate::units::{Bytes, DevicePtr};
+    use core::cell::{Cell, RefCell};
+    use std::boxed::Box;
+
+    /// A device of 64 granules on which everything is complete at once.
+    struct Idle;
+
+    impl Driver for Idle {
+        fn properties(&self, _: DeviceId) -> Result<Properties, DriverError> {
+            let (granularity, alignment, total) = (Bytes::mib(2), Bytes(512), Bytes::mib(128));
+            Ok(Properties { granularity, alignment, total, capabilities: Capabilities::empty() })
+        }
+        fn reserve(&self, _: DeviceId, _: Bytes) -> Result<DevicePtr, DriverError> {
+            Ok(DevicePtr(1 << 40))
+        }
+        fn release(&self, _: DeviceId, _: DevicePtr, _: Bytes) -> Result<(), DriverError> {
+            Ok(())
+        }
+        fn create(&self, _: DeviceId) -> Result<GranuleHandle, DriverError> {
+            Ok(GranuleHandle(1))
+        }
+        fn destroy(&self, _: DeviceId, _: GranuleHandle) -> Result<(), DriverError> {
+            Ok(())
+        }
+        fn map(&self, _: DeviceId, _: DevicePtr, _: GranuleHandle, _: Option<NativeStream>) -> Result<(), DriverError> {
+            Ok(())
+        }
+        fn unmap(&self, _: DeviceId, _: DevicePtr, _: Option<NativeStream>) -> Result<(), DriverError> {
+            Ok(())
+        }
+        fn lay(&self, _: MarkerSlot, _: NativeStream) -> Result<(), DriverError> {
+            Ok(())
+        }
+        fn query(&self, _: Target) -> Result<Completion, DriverError> {
+            Ok(Completion::Complete)
+        }
+        fn wait(&self, _: NativeStream, _: MarkerSlot) -> Result<(), DriverError> {
+            Ok(())
+        }
+        fn synchronise(&self, _: Target) -> Result<(), DriverError> {
+            Ok(())
+        }
+        fn now(&self) -> Nanos {
+            Nanos(7)
+        }
+    }
+
+    type Idling = Runtime<'static, Idle, NullSink, RefCell<State<'static>>>;
+
+    /// Calls of every frequent kind on two streams, and what the changes were counted as after each.
+    fn changes_of_some_calls(rt: &Idling) -> [u64; 35] {
+        let device = DeviceId(0);
+        let pool = rt.create_pool(PoolConfig::new(device)).expect("a pool");
+        let [a, b] =
+            [1, 2].map(|native| rt.create_stream(StreamConfig::new(device, NativeStream(native))).expect("one"));
+        let event = rt.create_event().expect("an event");
+        let mut counts = [0; 35];
+        for (round, counts) in counts.as_chunks_mut::<7>().0.iter_mut().enumerate() {
+            let mut places = counts.iter_mut();
+            let mut count = || *places.next().expect("seven") = rt.state.borrow().changes();
+            let size = Bytes(1000 << round);
+            let ptr = rt.malloc_async(pool, size, a).expect("there is room");
+            count();
+            rt.record_use(ptr, b, UseUntil::Now).expect("it is live");
+            count();
+            rt.record(event, b).expect("accepted");
+            count();
+            rt.wait(a, event).expect("accepted");
+            count();
+            rt.free_async(ptr, a).expect("it is live");
+            count();
+            assert!(rt.free_async(ptr, a).is_err());
+            count();
+            rt.synchronize_stream(a).expect("accepted");
+            count();
+        }
+        counts
+    }
+
+    #[test]
+    fn changes_count_the_same_whether_the_log_is_on_or_off() {
+        let on = Box::leak(Box::new(Storage::<4, 4, 8, 4, 64, 64, 4, 8>::new()));
+        let off = Box::leak(Box::new(Storage::<4, 4, 8, 4, 64, 64, 4, 0>::new()));
+        let [on, off] = [on.arenas(), off.arenas()].map(|arenas| Idling::new(arenas, Idle, NullSink));
+        let (with, without) = (changes_of_some_calls(&on), changes_of_some_calls(&off));
+        assert_eq!(with, without);
+        assert!(with.iter().zip(with.iter().skip(1)).all(|(before, after)| before < after), "{with:?}");
+        // Each change is one record.
+        let state = on.state.borrow();
+        assert_eq!(state.log.next(), state.changes());
+        assert_eq!(off.state.borrow().log.next(), 0);
+    }
+
+    #[test]
+    fn nothing_is_made_for_a_log_that_is_off() {
+        let storage = Box::leak(Box::new(Storage::<4, 4, 8, 4, 64, 64, 4, 0>::new()));
+        let mut state = State::new(storage.arenas());
+        let made = Cell::new(0);
+        let make = |_: &Facts<'_>| {
+            made.set(made.get() + 1);
+            Record::Lost { records: 0 }
+        };
+        state.record_frequent(make);
+        state.record(Record::Lost { records: 0 });
+        assert_eq!((state.changes(), made.get()), (2, 0));
+    }
 }

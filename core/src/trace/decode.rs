@@ -142,7 +142,7 @@ impl<'a> Records<'a> {
         let elapsed = self.cursor.number("time")?;
         let time = self.cursor.context.time.wrapping_add(elapsed);
         self.cursor.context.time = time;
-        self.cursor.context.size = 0;
+        self.cursor.size = 0;
         let record = Record::get("record", &mut self.cursor)?;
         let number = self.number;
         if !record.is_definition() {

@@ -4,7 +4,7 @@
 
 use super::MAX_NAME;
 use super::line::Line;
-use super::wire::{Bad, Cursor, Writer, folded, unfolded};
+use super::wire::{Bad, Cursor, Out, UNIT, WIDE, number_bytes, unfolded};
 use crate::driver::Capabilities;
 use crate::id::{AllocId, DeviceId, LabelId, PoolId, StreamId};
 use crate::policy::{Growth, Reuse};
@@ -22,8 +22,12 @@ pub(super) enum Mention {
 
 /// A type that fields of records have.
 pub(super) trait Field<'a>: Sized {
-    /// Writes the field to a page.
-    fn put(&self, out: &mut Writer<'_>);
+    /// The most bytes that it takes in a page.
+    const MOST: usize;
+
+    /// Writes the field to a page. Inlined everywhere, so that a frequent kind of record becomes straight code: see
+    /// [`ordinary`](super::ordinary).
+    fn put(&self, out: &mut impl Out);
     /// Reads it from there.
     fn get(key: &'static str, from: &mut Cursor<'a>) -> Result<Self, Bad>;
     /// Writes ` key=value`.
@@ -37,7 +41,9 @@ pub(super) trait Field<'a>: Sized {
 macro_rules! unsigned {
     ($($type:ident)+) => { $(
         impl<'a> Field<'a> for $type {
-            fn put(&self, out: &mut Writer<'_>) {
+            const MOST: usize = number_bytes($type::BITS);
+            #[inline(always)]
+            fn put(&self, out: &mut impl Out) {
                 out.number(u64::from(*self));
             }
             fn get(key: &'static str, from: &mut Cursor<'a>) -> Result<Self, Bad> {
@@ -55,7 +61,9 @@ macro_rules! unsigned {
 unsigned!(u16 u32 u64);
 
 impl<'a> Field<'a> for u8 {
-    fn put(&self, out: &mut Writer<'_>) {
+    const MOST: usize = 1;
+    #[inline(always)]
+    fn put(&self, out: &mut impl Out) {
         out.byte(*self);
     }
     fn get(key: &'static str, from: &mut Cursor<'a>) -> Result<Self, Bad> {
@@ -82,8 +90,10 @@ pub(super) fn decimal<T: TryFrom<u64>>(key: &'static str, text: &str) -> Result<
 }
 
 impl<'a> Field<'a> for i32 {
-    fn put(&self, out: &mut Writer<'_>) {
-        out.number(folded(i64::from(*self) as u64));
+    const MOST: usize = number_bytes(Self::BITS);
+    #[inline(always)]
+    fn put(&self, out: &mut impl Out) {
+        out.difference(i64::from(*self) as u64);
     }
     fn get(key: &'static str, from: &mut Cursor<'a>) -> Result<Self, Bad> {
         let number = unfolded(from.number(key)?) as i64;
@@ -99,7 +109,9 @@ impl<'a> Field<'a> for i32 {
 }
 
 impl<'a> Field<'a> for bool {
-    fn put(&self, out: &mut Writer<'_>) {
+    const MOST: usize = 1;
+    #[inline(always)]
+    fn put(&self, out: &mut impl Out) {
         out.byte(u8::from(*self));
     }
     fn get(key: &'static str, from: &mut Cursor<'a>) -> Result<Self, Bad> {
@@ -121,34 +133,21 @@ impl<'a> Field<'a> for bool {
     }
 }
 
-/// What byte counts are multiples of, mostly.
-const UNIT: u64 = 512;
-/// The code before a count that no other code fits: uneven and of more than 63 bits.
-const WIDE: u64 = 1 << 56;
-
 impl<'a> Field<'a> for Bytes {
-    fn put(&self, out: &mut Writer<'_>) {
-        let before = core::mem::replace(&mut out.context.size, self.0);
-        if self.0 == before {
-            out.number(0);
-        } else if self.0 != 0 && self.0.is_multiple_of(UNIT) {
-            out.number(self.0 / UNIT * 2);
-        } else if self.0 >> 63 == 0 {
-            out.number((self.0 << 1) | 1);
-        } else {
-            out.number(WIDE);
-            out.number(self.0);
-        }
+    const MOST: usize = 2 * u64::MOST;
+    #[inline(always)]
+    fn put(&self, out: &mut impl Out) {
+        out.bytes(*self);
     }
     fn get(key: &'static str, from: &mut Cursor<'a>) -> Result<Self, Bad> {
         let count = match from.number(key)? {
-            0 => from.context.size,
+            0 => from.size,
             WIDE => from.number(key)?,
             odd if odd & 1 == 1 => odd >> 1,
             even if even < WIDE => even / 2 * UNIT,
             _ => return Err(Bad { key, what: TOO_LARGE }),
         };
-        from.context.size = count;
+        from.size = count;
         Ok(Self(count))
     }
     fn show<W: Write + ?Sized>(&self, key: &'static str, out: &mut W) -> fmt::Result {
@@ -160,7 +159,9 @@ impl<'a> Field<'a> for Bytes {
 }
 
 impl<'a> Field<'a> for DevicePtr {
-    fn put(&self, out: &mut Writer<'_>) {
+    const MOST: usize = u64::MOST;
+    #[inline(always)]
+    fn put(&self, out: &mut impl Out) {
         out.number(self.0);
     }
     fn get(key: &'static str, from: &mut Cursor<'a>) -> Result<Self, Bad> {
@@ -177,13 +178,13 @@ impl<'a> Field<'a> for DevicePtr {
 }
 
 impl<'a> Field<'a> for Seq {
-    fn put(&self, out: &mut Writer<'_>) {
-        let stream = out.context.stream;
-        out.number(folded(self.0.wrapping_sub(out.context.seq(stream))));
-        out.context.set_seq(stream, self.0);
+    const MOST: usize = u64::MOST;
+    #[inline(always)]
+    fn put(&self, out: &mut impl Out) {
+        out.seq(*self);
     }
     fn get(key: &'static str, from: &mut Cursor<'a>) -> Result<Self, Bad> {
-        let stream = from.context.stream;
+        let stream = from.stream;
         let seq = from.context.seq(stream).wrapping_add(unfolded(from.number(key)?));
         from.context.set_seq(stream, seq);
         Ok(Self(seq))
@@ -197,10 +198,10 @@ impl<'a> Field<'a> for Seq {
 }
 
 impl<'a> Field<'a> for AllocId {
-    fn put(&self, out: &mut Writer<'_>) {
-        let latest = out.context.id;
-        out.number(folded(self.0.wrapping_sub(latest)));
-        out.context.id = latest.max(self.0);
+    const MOST: usize = u64::MOST;
+    #[inline(always)]
+    fn put(&self, out: &mut impl Out) {
+        out.alloc(*self);
     }
     fn get(key: &'static str, from: &mut Cursor<'a>) -> Result<Self, Bad> {
         let latest = from.context.id;
@@ -219,8 +220,10 @@ impl<'a> Field<'a> for AllocId {
 macro_rules! ordinal {
     ($($type:ident)+) => { $(
         impl<'a> Field<'a> for $type {
-            fn put(&self, out: &mut Writer<'_>) {
-                self.0.put(out);
+            const MOST: usize = u32::MOST;
+            #[inline(always)]
+            fn put(&self, out: &mut impl Out) {
+                ordinal!(@put $type)(out, *self);
             }
             fn get(key: &'static str, from: &mut Cursor<'a>) -> Result<Self, Bad> {
                 u32::get(key, from).map(Self)
@@ -236,6 +239,8 @@ macro_rules! ordinal {
             }
         }
     )+ };
+    (@put DeviceId) => { Out::device };
+    (@put LabelId) => { Out::label };
     (@mention DeviceId) => { Mention::Device };
     (@mention LabelId) => { Mention::Label };
 }
@@ -245,7 +250,9 @@ ordinal!(DeviceId LabelId);
 pub(super) const NOTHING: &str = "-";
 
 impl<'a, T: Field<'a>> Field<'a> for Option<T> {
-    fn put(&self, out: &mut Writer<'_>) {
+    const MOST: usize = 1 + T::MOST;
+    #[inline(always)]
+    fn put(&self, out: &mut impl Out) {
         out.byte(u8::from(self.is_some()));
         if let Some(value) = self {
             value.put(out);
@@ -277,7 +284,9 @@ impl<'a, T: Field<'a>> Field<'a> for Option<T> {
 
 /// The step of an eager growth; a frugal one has none.
 impl<'a> Field<'a> for Growth {
-    fn put(&self, out: &mut Writer<'_>) {
+    const MOST: usize = Option::<Bytes>::MOST;
+    #[inline(always)]
+    fn put(&self, out: &mut impl Out) {
         self.step().put(out);
     }
     fn get(key: &'static str, from: &mut Cursor<'a>) -> Result<Self, Bad> {
@@ -306,7 +315,9 @@ impl Growth {
 
 /// A version of three numbers.
 impl<'a> Field<'a> for (u16, u16, u16) {
-    fn put(&self, out: &mut Writer<'_>) {
+    const MOST: usize = 3 * u16::MOST;
+    #[inline(always)]
+    fn put(&self, out: &mut impl Out) {
         self.0.put(out);
         self.1.put(out);
         self.2.put(out);
@@ -332,7 +343,9 @@ impl<'a> Field<'a> for (u16, u16, u16) {
 /// A name is the last field of its record. In a line its length stands before it, so that it needs no escaping and a
 /// name with spaces, `=` or a line break is read back as it was.
 impl<'a> Field<'a> for &'a str {
-    fn put(&self, out: &mut Writer<'_>) {
+    const MOST: usize = u16::MOST + MAX_NAME;
+    #[inline(always)]
+    fn put(&self, out: &mut impl Out) {
         out.name(self);
     }
     fn get(key: &'static str, from: &mut Cursor<'a>) -> Result<Self, Bad> {
@@ -353,7 +366,9 @@ impl<'a> Field<'a> for &'a str {
 macro_rules! flags {
     ($($type:ident: $bits:ident { $($word:literal = $flag:ident)+ })+) => { $(
         impl<'a> Field<'a> for $type {
-            fn put(&self, out: &mut Writer<'_>) {
+            const MOST: usize = $bits::MOST;
+            #[inline(always)]
+            fn put(&self, out: &mut impl Out) {
                 self.bits().put(out);
             }
             fn get(key: &'static str, from: &mut Cursor<'a>) -> Result<Self, Bad> {

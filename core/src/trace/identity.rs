@@ -3,22 +3,11 @@
 use super::Points;
 use super::field::{Field, Mention, NOTHING, TOO_LARGE, decimal};
 use super::line::Line;
-use super::wire::{Bad, Cursor, Writer, folded, unfolded};
+use super::wire::{Bad, Cursor, EPOCH, Out, number_bytes, unfolded};
 use crate::error::Point;
 use crate::id::{EventId, PoolId, StreamId};
 use crate::units::Seq;
 use core::fmt::{self, Write};
-
-/// Slot and generation of an id; the first generation, which most ids have, goes without saying.
-fn put_id(slot: usize, generation: u32, out: &mut Writer<'_>) {
-    let slot = (slot as u64) << 1;
-    if generation == 1 {
-        out.number(slot);
-    } else {
-        out.number(slot | 1);
-        out.number(u64::from(generation));
-    }
-}
 
 fn get_id(key: &'static str, from: &mut Cursor<'_>) -> Result<(usize, u32), Bad> {
     let what = TOO_LARGE;
@@ -43,9 +32,11 @@ fn parse_id(key: &'static str, text: &str) -> Result<(usize, u32), Bad> {
 macro_rules! generational {
     ($($type:ident)+) => { $(
         impl<'a> Field<'a> for $type {
-            fn put(&self, out: &mut Writer<'_>) {
-                generational!(@entered $type self out);
-                put_id(self.slot(), self.generation(), out);
+            // Slot and mark of a generation, and the generation.
+            const MOST: usize = number_bytes(33) + u32::MOST;
+            #[inline(always)]
+            fn put(&self, out: &mut impl Out) {
+                generational!(@put $type)(out, *self);
             }
             fn get(key: &'static str, from: &mut Cursor<'a>) -> Result<Self, Bad> {
                 let (slot, generation) = get_id(key, from)?;
@@ -65,8 +56,11 @@ macro_rules! generational {
         }
     )+ };
     // The positions that follow are this stream's.
-    (@entered StreamId $id:ident $side:ident) => { $side.context.stream = $id.slot() };
-    (@entered $other:ident $id:ident $side:ident) => {};
+    (@entered StreamId $id:ident $from:ident) => { $from.stream = $id.slot() };
+    (@entered $other:ident $id:ident $from:ident) => {};
+    (@put StreamId) => { Out::stream };
+    (@put PoolId) => { Out::pool };
+    (@put EventId) => { Out::event };
     (@refer StreamId) => {
         fn refer(&self, to: &mut impl FnMut(Mention)) {
             to(Mention::Stream(*self));
@@ -83,10 +77,10 @@ generational!(StreamId PoolId EventId);
 
 /// A point does not move what the next position of its stream is written relative to.
 impl<'a> Field<'a> for Point {
-    fn put(&self, out: &mut Writer<'_>) {
-        let slot = self.stream.slot();
-        put_id(slot, self.stream.generation(), out);
-        out.number(folded(out.context.seq(slot).wrapping_sub(self.seq.0)));
+    const MOST: usize = StreamId::MOST + u64::MOST;
+    #[inline(always)]
+    fn put(&self, out: &mut impl Out) {
+        out.point(self);
     }
     fn get(key: &'static str, from: &mut Cursor<'a>) -> Result<Self, Bad> {
         let (slot, generation) = get_id(key, from)?;
@@ -118,24 +112,19 @@ fn parse_point(key: &'static str, text: &str) -> Result<Point, Bad> {
 }
 
 const MORE_POINTS: &str = "at most three points";
-/// Set in the count of points where an epoch follows them.
-const EPOCH: u8 = 4;
 
 impl Points {
     /// The points up to the first unused place.
-    fn used(&self) -> impl Iterator<Item = &Point> {
+    pub(super) fn used(&self) -> impl Iterator<Item = &Point> {
         self.list.iter().map_while(Option::as_ref)
     }
 }
 
 impl<'a> Field<'a> for Points {
-    fn put(&self, out: &mut Writer<'_>) {
-        let epoch = if self.epoch == 0 { 0 } else { EPOCH };
-        out.byte(self.used().count() as u8 | epoch);
-        self.used().for_each(|point| point.put(out));
-        if self.epoch != 0 {
-            out.number(self.epoch);
-        }
+    const MOST: usize = 1 + 3 * Point::MOST + u64::MOST;
+    #[inline(always)]
+    fn put(&self, out: &mut impl Out) {
+        out.points(self);
     }
     fn get(key: &'static str, from: &mut Cursor<'a>) -> Result<Self, Bad> {
         let mut points = Self::default();

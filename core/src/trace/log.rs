@@ -1,9 +1,10 @@
 //! The writer: turns records into pages, in the memory that it was lent.
 
 use super::field::{Field, Mention};
+use super::ordinary::{Known, ROOM, is_ordinary, write_ordinary};
 use super::page::{HEADER_BYTES, Header, Page, copy, records_in};
-use super::wire::{Context, MAX_RECORD_BYTES, WINDOW, Writer};
-use super::{PAGE_BYTES, Record};
+use super::wire::{Context, Out, WINDOW, Writer};
+use super::{MAX_RECORD_BYTES, PAGE_BYTES, Record};
 use crate::id::{DeviceId, LabelId, PoolId, StreamId};
 use crate::units::Nanos;
 
@@ -13,6 +14,9 @@ const MAX_DEFINITIONS: usize = 4 + 1 + 1 + 5;
 
 // A record and its definitions, and a note of losses before them, always fit an empty page.
 const _: () = assert!(HEADER_BYTES + (MAX_DEFINITIONS + 2) * MAX_RECORD_BYTES <= PAGE_BYTES);
+
+/// The length of the open page where there is none: whatever asks for room finds none.
+const NONE_OPEN: usize = usize::MAX;
 
 /// How many devices a page remembers; those of a higher ordinal are defined again before each definition that names
 /// them.
@@ -77,12 +81,12 @@ pub struct Log<'a> {
     sealed: usize,
     /// Place of the open page: behind the sealed ones.
     open: usize,
-    /// Bytes in the open page, its header's room included; 0 while none is open.
+    /// Bytes in the open page, its header's room included.
     length: usize,
+    /// Of the open page, or of the next: it counts the records as they come.
     header: Header,
     context: Context,
-    /// Number of the next record.
-    next: u64,
+    known: Known,
     lost: u64,
     /// How many of the lost ones the pages so far tell of.
     told: u64,
@@ -102,10 +106,10 @@ impl<'a> Log<'a> {
             oldest: 0,
             sealed: 0,
             open: 0,
-            length: 0,
+            length: NONE_OPEN,
             header: Header { number: 0, first: 0, time: Nanos::ZERO, lost: 0, records: 0 },
             context: Context::new(0),
-            next: 0,
+            known: Known::NOTHING,
             lost: 0,
             told: 0,
         }
@@ -120,9 +124,44 @@ impl<'a> Log<'a> {
         self.seal();
         if !self.try_append(time, &record, definitions) {
             // Not reached: an empty page has room for any record.
-            self.next = self.next.wrapping_add(1);
+            self.header.first = self.header.first.wrapping_add(1);
             self.lost = self.lost.wrapping_add(1);
         }
+    }
+
+    /// Writes a record of a runtime as [`append`](Self::append) would, but faster, if it is [ordinary](is_ordinary) and
+    /// the page has room for any such record; says whether. Inlined: see there.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn append_ordinary(&mut self, time: Nanos, record: &Record<'_>) -> bool {
+        if self.length > PAGE_BYTES - ROOM || !is_ordinary(&self.known, &self.context, time, record) {
+            return false;
+        }
+        let Some(window) = room(self.pages, self.open, self.length).first_chunk_mut() else { return false };
+        self.length += write_ordinary(window, &mut self.context, time, record);
+        self.count(record);
+        true
+    }
+
+    /// As [`append_ordinary`](Self::append_ordinary), for a record that may or may not fit the end of the page: one in
+    /// thirty.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn append_at_end(&mut self, time: Nanos, record: &Record<'_>) -> bool {
+        if !is_ordinary(&self.known, &self.context, time, record) {
+            return false;
+        }
+        let mut window = [0; ROOM];
+        let length = write_ordinary(&mut window, &mut self.context, time, record);
+        let fits = copied(window.get(..length), room(self.pages, self.open, self.length));
+        if fits {
+            self.length += length;
+            self.count(record);
+        } else {
+            // The context is ahead of the page, which is full anyhow.
+            self.seal();
+        }
+        fits
     }
 
     /// Whether records are written: there is memory for pages.
@@ -135,7 +174,7 @@ impl<'a> Log<'a> {
     /// Number of the next record: how many there were, lost ones included.
     #[must_use]
     pub const fn next(&self) -> u64 {
-        self.next
+        self.header.first.wrapping_add(self.header.records as u64)
     }
 
     /// Records lost so far.
@@ -151,16 +190,19 @@ impl<'a> Log<'a> {
 
     /// The stream's definition changed, or its slot has a new tenant: it is written again where it is mentioned next.
     pub fn forget_stream(&mut self, stream: StreamId) {
+        self.known.forget_stream(stream.slot());
         forget(self.stamps.streams.get_mut(stream.slot()));
     }
 
     /// The pool's settings changed, or its slot has a new tenant.
     pub fn forget_pool(&mut self, pool: PoolId) {
+        self.known.forget_pool(pool.slot());
         forget(self.stamps.pools.get_mut(pool.slot()));
     }
 
     /// The label has another name.
     pub fn forget_label(&mut self, label: LabelId) {
+        self.known.forget_label(label);
         forget(self.stamps.labels.get_mut(label_place(label)));
     }
 
@@ -173,7 +215,7 @@ impl<'a> Log<'a> {
 
     /// Seals the open page, so that it can be taken. Does nothing where none is open. Linear in the page's bytes.
     pub fn seal(&mut self) {
-        if self.length == 0 {
+        if self.length == NONE_OPEN {
             return;
         }
         if let Some(page) = self.pages.get_mut(self.open) {
@@ -181,8 +223,10 @@ impl<'a> Log<'a> {
         }
         self.sealed += 1;
         self.open = self.behind(self.open);
-        self.length = 0;
+        self.length = NONE_OPEN;
         self.header.number = self.header.number.wrapping_add(1);
+        self.header.first = self.next();
+        self.header.records = 0;
     }
 
     /// Hands out the oldest sealed page: copies it and returns its length.
@@ -207,7 +251,7 @@ impl<'a> Log<'a> {
 
     /// Writes the record if it fits the open page with all it needs; otherwise leaves the page as it was.
     fn try_append(&mut self, time: Nanos, record: &Record<'_>, definitions: &impl Definitions) -> bool {
-        if self.length == 0 {
+        if self.length == NONE_OPEN {
             self.open(time);
         }
         let length = self.length;
@@ -228,11 +272,10 @@ impl<'a> Log<'a> {
             self.count_lost(records);
             self.drop_oldest();
         }
-        self.header.first = self.next;
         self.header.time = time;
         self.header.lost = self.lost;
-        self.header.records = 0;
         self.context = Context::new(time.0);
+        self.known = Known::NOTHING;
         self.length = HEADER_BYTES;
         let records = self.lost.wrapping_sub(self.told);
         self.told = self.lost;
@@ -255,20 +298,16 @@ impl<'a> Log<'a> {
     /// Gives the record its number.
     const fn count(&mut self, record: &Record<'_>) {
         if !record.is_definition() {
-            self.next = self.next.wrapping_add(1);
             self.header.records = self.header.records.wrapping_add(1);
         }
     }
 
     /// Writes one record to the open page, if it fits.
     fn put(&mut self, time: Nanos, record: &Record<'_>) -> bool {
-        let Some(room) = self.pages.get_mut(self.open).and_then(|page| page.room().get_mut(self.length..)) else {
-            return false;
-        };
-        let written = if let Some(window) = room.first_chunk_mut() {
-            encode(window, &mut self.context, time, record)
-        } else {
-            put_at_end(room, &mut self.context, time, record)
+        let room = room(self.pages, self.open, self.length);
+        let written = match room.first_chunk_mut() {
+            Some(window) => encode(window, &mut self.context, time, record),
+            None => put_at_end(room, &mut self.context, time, record),
         };
         self.length += written;
         written != 0
@@ -280,7 +319,7 @@ impl<'a> Log<'a> {
             return true;
         }
         let mut all = true;
-        record.refer(&mut |mention| all &= self.holds(mention));
+        record.refer(&mut |mention| all &= self.recalls(mention));
         all || self.define_missing(time, record, definitions)
     }
 
@@ -298,23 +337,26 @@ impl<'a> Log<'a> {
 
     /// Writes one definition and, before it, that of its device.
     fn define(&mut self, time: Nanos, mention: Mention, definitions: &impl Definitions) -> bool {
-        let (definition, device) = match mention {
-            Mention::Device(device) => (definitions.device(device), None),
-            Mention::Stream(stream) => (definitions.stream(stream), Some(())),
-            Mention::Pool(pool) => (definitions.pool(pool), Some(())),
-            Mention::Label(label) => (definitions.label(label), None),
+        let definition = match mention {
+            Mention::Device(device) => definitions.device(device),
+            Mention::Stream(stream) => definitions.stream(stream),
+            Mention::Pool(pool) => definitions.pool(pool),
+            Mention::Label(label) => definitions.label(label),
         };
-        let Some(definition) = definition else { return true };
-        let device = device.and_then(|()| device_of(&definition));
-        let device = device.filter(|device| !self.holds(Mention::Device(*device)));
-        if let Some(device_definition) = device.and_then(|device| definitions.device(device)) {
-            self.stamp_definition(&device_definition);
-            if !self.put(time, &device_definition) {
-                return false;
-            }
+        let Some(definition) = &definition else { return true };
+        if let Some(device) = device_of(definition)
+            && !self.holds(Mention::Device(device))
+            && let Some(device) = &definitions.device(device)
+            && !self.put_definition(time, device)
+        {
+            return false;
         }
-        self.stamp_definition(&definition);
-        self.put(time, &definition)
+        self.put_definition(time, definition)
+    }
+
+    fn put_definition(&mut self, time: Nanos, definition: &Record<'_>) -> bool {
+        self.stamp_definition(definition);
+        self.put(time, definition)
     }
 
     /// What a definition leaves when it is written in the open page.
@@ -334,6 +376,15 @@ impl<'a> Log<'a> {
         stamp == Some(&self.stamp())
     }
 
+    /// As [`holds`](Self::holds); a stream whose place among the known ones another one took gets it back.
+    fn recalls(&mut self, mention: Mention) -> bool {
+        let held = self.holds(mention);
+        if let (Mention::Stream(stream), true) = (mention, held) {
+            self.known.stream(stream);
+        }
+        held
+    }
+
     fn stamp_definition(&mut self, definition: &Record<'_>) {
         let stamp = self.stamp();
         let place = match *definition {
@@ -345,6 +396,7 @@ impl<'a> Log<'a> {
         };
         if let Some(place) = place {
             *place = stamp;
+            self.known.define(definition);
         }
     }
 }
@@ -368,11 +420,17 @@ const fn device_of(definition: &Record<'_>) -> Option<DeviceId> {
     }
 }
 
-/// Writes a record where there is room for the longest, and returns its length.
+/// What is left of the open page.
+#[inline(always)]
+fn room(pages: &mut [Page], open: usize, length: usize) -> &mut [u8] {
+    pages.get_mut(open).and_then(|page| page.room().get_mut(length..)).unwrap_or_default()
+}
+
+/// Writes a record where there is room for the longest, and returns its length. Not inlined: it holds every kind.
+#[inline(never)]
 fn encode(window: &mut [u8; WINDOW], context: &mut Context, time: Nanos, record: &Record<'_>) -> usize {
     let elapsed = time.0.wrapping_sub(context.time);
     context.time = time.0;
-    context.size = 0;
     let mut writer = Writer::new(window, context);
     writer.number(elapsed);
     record.put(&mut writer);
@@ -384,11 +442,13 @@ fn encode(window: &mut [u8; WINDOW], context: &mut Context, time: Nanos, record:
 fn put_at_end(room: &mut [u8], context: &mut Context, time: Nanos, record: &Record<'_>) -> usize {
     let mut window = [0; WINDOW];
     let length = encode(&mut window, context, time, record);
-    match (room.get_mut(..length), window.get(..length)) {
-        (Some(room), Some(bytes)) => {
-            copy(bytes, room);
-            length
-        }
-        _ => 0,
-    }
+    if copied(window.get(..length), room) { length } else { 0 }
+}
+
+/// Copies all of the bytes to where there is room for them; says whether there is.
+fn copied(bytes: Option<&[u8]>, room: &mut [u8]) -> bool {
+    let Some(bytes) = bytes else { return false };
+    let Some(room) = room.get_mut(..bytes.len()) else { return false };
+    copy(bytes, room);
+    true
 }

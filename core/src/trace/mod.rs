@@ -8,6 +8,7 @@ mod field;
 mod identity;
 mod line;
 mod log;
+mod ordinary;
 mod page;
 mod reader;
 mod record;
@@ -23,7 +24,7 @@ pub use page::{HEADER_BYTES, Header, MAGIC, Page, records_in};
 pub use reader::{Form, Reader, sniff};
 pub use record::*;
 pub use sink::{NullSink, RingSink, Sink, SinkError, TextSink, WriterSink};
-pub use wire::MAX_RECORD_BYTES;
+pub use table::MAX_RECORD_BYTES;
 
 /// Bytes of one page of the binary log.
 pub const PAGE_BYTES: usize = 4096;

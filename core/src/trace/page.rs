@@ -15,6 +15,13 @@ pub const HEADER_BYTES: usize = 52;
 const CRC_AT: usize = MAGIC.len();
 const COVERED_AT: usize = CRC_AT + 4;
 const LENGTH_AT: usize = COVERED_AT + 2;
+const NUMBER_AT: usize = LENGTH_AT + 2;
+const FIRST_AT: usize = NUMBER_AT + 8;
+const TIME_AT: usize = FIRST_AT + 8;
+const LOST_AT: usize = TIME_AT + 8;
+const RECORDS_AT: usize = LOST_AT + 8;
+
+const _: () = assert!(HEADER_BYTES == RECORDS_AT + 4);
 
 const _: () = assert!(PAGE_BYTES <= u16::MAX as usize);
 
@@ -88,24 +95,17 @@ pub struct Header {
 impl Header {
     /// Finishes a page of `length` bytes in all, whose records stand in it already.
     pub(super) fn seal(&self, page: &mut [u8; PAGE_BYTES], length: usize) {
-        let fields = MAGIC
-            .into_iter()
-            .chain([0; 4])
-            .chain(FORMAT_VERSION.to_le_bytes())
-            .chain((length as u16).to_le_bytes())
-            .chain(self.number.to_le_bytes())
-            .chain(self.first.to_le_bytes())
-            .chain(self.time.0.to_le_bytes())
-            .chain(self.lost.to_le_bytes())
-            .chain(self.records.to_le_bytes())
-            .chain([0; 2]);
-        for (place, byte) in page.iter_mut().zip(fields) {
-            *place = byte;
-        }
+        put(page, 0, MAGIC);
+        put(page, COVERED_AT, FORMAT_VERSION.to_le_bytes());
+        put(page, LENGTH_AT, (length as u16).to_le_bytes());
+        put(page, NUMBER_AT, self.number.to_le_bytes());
+        put(page, FIRST_AT, self.first.to_le_bytes());
+        put(page, TIME_AT, self.time.0.to_le_bytes());
+        put(page, LOST_AT, self.lost.to_le_bytes());
+        put(page, RECORDS_AT, self.records.to_le_bytes());
+        put(page, RECORDS_AT + 2, [0; 2]);
         let crc = crc32(page.get(COVERED_AT..length).unwrap_or_default());
-        if let Some(place) = page.get_mut(CRC_AT..).and_then(|rest| rest.first_chunk_mut()) {
-            *place = crc.to_le_bytes();
-        }
+        put(page, CRC_AT, crc.to_le_bytes());
     }
 
     /// Reads the page at the start of `bytes`: its header and its records' bytes.
@@ -134,12 +134,19 @@ impl Header {
         let number = |at| array(bytes, at).map(u64::from_le_bytes);
         bytes.get(..HEADER_BYTES)?;
         Some(Self {
-            number: number(16)?,
-            first: number(24)?,
-            time: Nanos(number(32)?),
-            lost: number(40)?,
-            records: u16::from_le_bytes(array(bytes, 48)?),
+            number: number(NUMBER_AT)?,
+            first: number(FIRST_AT)?,
+            time: Nanos(number(TIME_AT)?),
+            lost: number(LOST_AT)?,
+            records: u16::from_le_bytes(array(bytes, RECORDS_AT)?),
         })
+    }
+}
+
+/// Writes `N` bytes from `at` on; where that is known, without a look at every byte.
+fn put<const N: usize>(page: &mut [u8; PAGE_BYTES], at: usize, bytes: [u8; N]) {
+    if let Some(place) = page.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
+        *place = bytes;
     }
 }
 

@@ -186,7 +186,9 @@ impl Points {
 }
 
 /// One thing that happened.
+// `u8`: else the kind would hide in the points of a malloc, and where one is made the compiler could not tell its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 #[allow(missing_docs, reason = "fields are named as in the calls that write them; units are in their types")]
 pub enum Record<'a> {
     /// The log begins here.

@@ -3,7 +3,7 @@
 
 use super::field::{Field, Mention};
 use super::line::Line;
-use super::wire::{Bad, Cursor, Writer};
+use super::wire::{Bad, Cursor, Out};
 use super::{MapReason, Record, Refusal, Source, UnmapReason, Verb};
 use crate::driver::{DriverCall, DriverError, DriverErrorKind, Properties};
 use crate::error::Arena;
@@ -14,7 +14,9 @@ use core::fmt::{self, Write};
 macro_rules! words {
     ($($type:ident { $($number:literal $word:literal $variant:ident)+ })+) => { $(
         impl<'a> Field<'a> for $type {
-            fn put(&self, out: &mut Writer<'_>) {
+            const MOST: usize = 1;
+            #[inline(always)]
+            fn put(&self, out: &mut impl Out) {
                 out.byte(match self { $(Self::$variant => $number),+ });
             }
             fn get(key: &'static str, from: &mut Cursor<'a>) -> Result<Self, Bad> {
@@ -40,7 +42,9 @@ macro_rules! words {
 macro_rules! structs {
     ($($type:ident { $($member:ident $key:literal)+ $(; $elsewhere:ident)? })+) => { $(
         impl<'a> Field<'a> for $type {
-            fn put(&self, out: &mut Writer<'_>) {
+            const MOST: usize = 0 $(+ most::<Self, _>(|it| Some(&it.$member)))+;
+            #[inline(always)]
+            fn put(&self, out: &mut impl Out) {
                 $(self.$member.put(out);)+
             }
             fn get(_key: &'static str, from: &mut Cursor<'a>) -> Result<Self, Bad> {
@@ -71,7 +75,12 @@ macro_rules! variants {
             &[$(($number, $word, &[$(variants!(@name $member $($key)?)),*])),+];
 
         impl<'a> Field<'a> for $type {
-            fn put(&self, out: &mut Writer<'_>) {
+            const MOST: usize = 1 + largest(&[$(0 $(+ most::<Self, _>(|it| match it {
+                $name::$variant { $member $(: $key)?, .. } => Some(variants!(@bound $member $($key)?)),
+                _ => None,
+            }))*),+]);
+            #[inline(always)]
+            fn put(&self, out: &mut impl Out) {
                 match self { $(
                     $name::$variant { $($member $(: $key)?),* } => {
                         out.byte($number);
@@ -238,6 +247,25 @@ words! {
     DriverErrorKind { 0 "exhausted" Exhausted 1 "timed_out" TimedOut 2 "unsupported" Unsupported 3 "failed" Failed }
 }
 
+/// The most bytes of the field that `get` finds in an `S`; it is here for the field's type.
+const fn most<'a, S, T: Field<'a>>(_get: fn(&S) -> Option<&T>) -> usize {
+    T::MOST
+}
+
+const fn largest(mut numbers: &[usize]) -> usize {
+    let mut largest = 0;
+    while let Some((first, rest)) = numbers.split_first() {
+        if *first > largest {
+            largest = *first;
+        }
+        numbers = rest;
+    }
+    largest
+}
+
+/// The longest record in bytes, its time and kind included: a malloc with three points and an epoch.
+pub const MAX_RECORD_BYTES: usize = u64::MOST + Record::MOST;
+
 impl Record<'_> {
     /// Whether this is a definition: written ahead of a record that mentions what it defines, without a number of its
     /// own.
@@ -269,6 +297,12 @@ mod tests {
             }
             assert_eq!(rows.filter(|row| row.starts_with("| ")).count(), 0);
         }
+    }
+
+    #[test]
+    fn the_description_says_how_long_a_record_can_be() {
+        let page = include_str!("format.md");
+        assert!(page.contains(&format!("has {} bytes", super::MAX_RECORD_BYTES)));
     }
 
     /// The first words between commas, what stands in brackets left out.

@@ -1,9 +1,9 @@
 //! Numbers and names as bytes: what the fields of a record are written with and read from.
 
-use super::MAX_NAME;
-
-/// The longest record in bytes, its kind and time included.
-pub const MAX_RECORD_BYTES: usize = 192;
+use super::{MAX_NAME, MAX_RECORD_BYTES, Points};
+use crate::error::Point;
+use crate::id::{AllocId, DeviceId, EventId, LabelId, PoolId, StreamId};
+use crate::units::{Bytes, Seq};
 
 /// Room for one record: the cursor is a byte, so every place it can point at exists, and a number's nine bytes after
 /// the last of them. That is what makes the writer free of checks.
@@ -21,16 +21,12 @@ pub(super) struct Context {
     pub(super) time: u64,
     /// The largest allocation id so far.
     pub(super) id: u64,
-    /// The byte count before in the same record.
-    pub(super) size: u64,
-    /// Slot of the stream that the record is about.
-    pub(super) stream: usize,
     seqs: [u64; SEQS],
 }
 
 impl Context {
     pub(super) const fn new(time: u64) -> Self {
-        Self { time, id: 0, size: 0, stream: 0, seqs: [0; SEQS] }
+        Self { time, id: 0, seqs: [0; SEQS] }
     }
 
     /// The last position written for the stream in `slot`.
@@ -55,17 +51,55 @@ pub(super) const fn unfolded(number: u64) -> u64 {
     (number >> 1) ^ (number & 1).wrapping_neg()
 }
 
-/// Writes one record.
+/// What byte counts are multiples of, mostly.
+pub(super) const UNIT: u64 = 512;
+
+/// The code before a count that no other code fits: uneven and of more than 63 bits.
+pub(super) const WIDE: u64 = 1 << 56;
+
+/// Set in the count of points where an epoch follows them.
+pub(super) const EPOCH: u8 = 4;
+
+/// Where the fields of one record go: to [`Writer`], which takes all, or to the writer of
+/// [ordinary](super::ordinary) records.
+pub(super) trait Out {
+    fn byte(&mut self, byte: u8);
+    /// A number in one to nine bytes, see [the format](super#numbers).
+    fn number(&mut self, number: u64);
+    /// A signed difference.
+    fn difference(&mut self, difference: u64);
+    fn device(&mut self, device: DeviceId);
+    /// The stream that the record is about: the positions that follow are on it.
+    fn stream(&mut self, stream: StreamId);
+    fn pool(&mut self, pool: PoolId);
+    fn event(&mut self, event: EventId);
+    fn label(&mut self, label: LabelId);
+    /// A position on the record's stream.
+    fn seq(&mut self, seq: Seq);
+    fn point(&mut self, point: &Point);
+    fn points(&mut self, points: &Points);
+    fn alloc(&mut self, id: AllocId);
+    fn bytes(&mut self, count: Bytes);
+    /// A name, cut to [`MAX_NAME`] bytes at a character's edge.
+    fn name(&mut self, name: &str);
+}
+
+/// Writes one record, whatever its values are. What is more than a few instructions is not inlined: every field of every
+/// kind would hold it, 25 KB in all instead of 4.
 #[derive(Debug)]
 pub(super) struct Writer<'w> {
     window: &'w mut [u8; WINDOW],
     at: u8,
-    pub(super) context: &'w mut Context,
+    /// The byte count before in the same record.
+    size: u64,
+    /// Slot of the stream that the record is about.
+    stream: usize,
+    context: &'w mut Context,
 }
 
 impl<'w> Writer<'w> {
     pub(super) const fn new(window: &'w mut [u8; WINDOW], context: &'w mut Context) -> Self {
-        Self { window, at: 0, context }
+        Self { window, at: 0, size: 0, stream: 0, context }
     }
 
     /// How many bytes the record has so far.
@@ -73,26 +107,124 @@ impl<'w> Writer<'w> {
         usize::from(self.at)
     }
 
+    /// A number of more than one byte.
+    #[inline(never)]
+    fn long_number(&mut self, number: u64) {
+        let at = usize::from(self.at);
+        if number >> 56 == 0 {
+            let (bytes, more) = short_form(number);
+            put_word(self.window, at, bytes);
+            self.at = self.at.wrapping_add(more as u8 + 1);
+        } else {
+            put_word(self.window, at, 0);
+            put_word(self.window, at + 1, number);
+            self.at = self.at.wrapping_add(9);
+        }
+    }
+
+    /// Slot and generation of an id; the first generation, which most ids have, goes without saying.
+    #[inline(never)]
+    fn id(&mut self, slot: usize, generation: u32) {
+        let slot = (slot as u64) << 1;
+        if generation == 1 {
+            self.number(slot);
+        } else {
+            self.number(slot | 1);
+            self.number(u64::from(generation));
+        }
+    }
+}
+
+impl Out for Writer<'_> {
     #[inline(always)]
-    pub(super) fn byte(&mut self, byte: u8) {
+    fn byte(&mut self, byte: u8) {
         if let Some(place) = self.window.get_mut(usize::from(self.at)) {
             *place = byte;
         }
         self.at = self.at.wrapping_add(1);
     }
 
-    /// A number in one to nine bytes, see [the format](super#numbers).
     #[inline(always)]
-    pub(super) fn number(&mut self, number: u64) {
+    fn number(&mut self, number: u64) {
         if number < 0x80 {
-            self.byte(((number as u8) << 1) | 1);
+            self.byte(((number << 1) | 1) as u8);
         } else {
-            self.at = long_number(self.window, self.at, number);
+            self.long_number(number);
         }
     }
 
-    /// A name, cut to [`MAX_NAME`] bytes at a character's edge.
-    pub(super) fn name(&mut self, name: &str) {
+    fn difference(&mut self, difference: u64) {
+        self.number(folded(difference));
+    }
+
+    fn device(&mut self, device: DeviceId) {
+        self.number(u64::from(device.0));
+    }
+
+    fn stream(&mut self, stream: StreamId) {
+        self.stream = stream.slot();
+        self.id(stream.slot(), stream.generation());
+    }
+
+    fn pool(&mut self, pool: PoolId) {
+        self.id(pool.slot(), pool.generation());
+    }
+
+    fn event(&mut self, event: EventId) {
+        self.id(event.slot(), event.generation());
+    }
+
+    fn label(&mut self, label: LabelId) {
+        self.number(u64::from(label.0));
+    }
+
+    #[inline(never)]
+    fn seq(&mut self, seq: Seq) {
+        let step = seq.0.wrapping_sub(self.context.seq(self.stream));
+        self.difference(step);
+        self.context.set_seq(self.stream, seq.0);
+    }
+
+    #[inline(never)]
+    fn point(&mut self, point: &Point) {
+        let slot = point.stream.slot();
+        self.id(slot, point.stream.generation());
+        self.difference(self.context.seq(slot).wrapping_sub(point.seq.0));
+    }
+
+    fn points(&mut self, points: &Points) {
+        let epoch = if points.epoch == 0 { 0 } else { EPOCH };
+        self.byte(points.used().count() as u8 | epoch);
+        points.used().for_each(|point| self.point(point));
+        if points.epoch != 0 {
+            self.number(points.epoch);
+        }
+    }
+
+    fn alloc(&mut self, id: AllocId) {
+        let latest = self.context.id;
+        self.difference(id.0.wrapping_sub(latest));
+        self.context.id = latest.max(id.0);
+    }
+
+    #[inline(never)]
+    fn bytes(&mut self, count: Bytes) {
+        let count = count.0;
+        let before = core::mem::replace(&mut self.size, count);
+        if count == before {
+            self.number(0);
+        } else if count != 0 && count.is_multiple_of(UNIT) {
+            self.number(count / UNIT * 2);
+        } else if count >> 63 == 0 {
+            self.number((count << 1) | 1);
+        } else {
+            self.number(WIDE);
+            self.number(count);
+        }
+    }
+
+    #[inline(never)]
+    fn name(&mut self, name: &str) {
         let mut length = name.len().min(MAX_NAME);
         while !name.is_char_boundary(length) {
             length = length.saturating_sub(1);
@@ -104,24 +236,25 @@ impl<'w> Writer<'w> {
     }
 }
 
-/// Writes a number of two to nine bytes at `at`, and returns the place behind it.
+/// The bytes of a number below 2^56, which are at most eight, and how many there are beside the first. Six instructions,
+/// of which none is a branch.
 #[inline(always)]
-fn long_number(window: &mut [u8; WINDOW], at: u8, number: u64) -> u8 {
-    let bits = u64::BITS - number.leading_zeros();
-    // The quotient of bits by seven, rounded up, for all bits that occur.
-    let length = (bits * 9 + 64) / 64;
-    if length <= 8 {
-        word(window, usize::from(at), (number << length) | (1 << (length - 1)));
-        at.wrapping_add(length as u8)
-    } else {
-        word(window, usize::from(at), 0);
-        word(window, usize::from(at) + 1, number);
-        at.wrapping_add(9)
-    }
+pub(super) fn short_form(number: u64) -> (u64, usize) {
+    let odd = (number << 1) | 1;
+    let bits = u64::from(odd.checked_ilog2().unwrap_or_default());
+    // A seventh of the number's bits, rounded up, less one; for all that occur.
+    let more = bits * 9 / 64;
+    (odd << more, more as usize)
 }
 
-/// Eight bytes, lowest first.
-fn word(window: &mut [u8; WINDOW], at: usize, word: u64) {
+/// The most bytes of a number of so many bits.
+pub(super) const fn number_bytes(bits: u32) -> usize {
+    if bits > 56 { 9 } else { bits.div_ceil(7) as usize }
+}
+
+/// Puts eight bytes, lowest first.
+#[inline(always)]
+pub(super) fn put_word(window: &mut [u8], at: usize, word: u64) {
     if let Some(place) = window.get_mut(at..at + 8).and_then(|rest| rest.first_chunk_mut()) {
         *place = word.to_le_bytes();
     }
@@ -140,12 +273,16 @@ pub(super) struct Bad {
 #[derive(Clone, Debug)]
 pub(super) struct Cursor<'a> {
     bytes: &'a [u8],
+    /// The byte count before in the same record.
+    pub(super) size: u64,
+    /// Slot of the stream that the record is about.
+    pub(super) stream: usize,
     pub(super) context: Context,
 }
 
 impl<'a> Cursor<'a> {
     pub(super) const fn new(bytes: &'a [u8], time: u64) -> Self {
-        Self { bytes, context: Context::new(time) }
+        Self { bytes, size: 0, stream: 0, context: Context::new(time) }
     }
 
     /// How many bytes are left.
@@ -192,7 +329,7 @@ const ENDS: &str = "more bytes than the page has";
 
 #[cfg(test)]
 mod tests {
-    use super::{Context, Cursor, WINDOW, Writer, folded, unfolded};
+    use super::{Context, Cursor, Out, WINDOW, Writer, folded, unfolded};
 
     #[test]
     fn numbers_keep_their_value_and_have_the_stated_length() {
