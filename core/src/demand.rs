@@ -53,6 +53,11 @@ impl Demand {
         self.released = self.released.wrapping_add(bytes);
     }
 
+    /// The most used bytes of recent rounds and of this one.
+    pub(crate) fn wanted(&self) -> u64 {
+        self.rounds.iter().copied().fold(self.most, u64::max)
+    }
+
     /// A round ends with `used` bytes live. Returns how many reserved bytes are worth keeping; 0: none beyond the
     /// threshold.
     pub(crate) fn end_round(&mut self, used: u64) -> u64 {

@@ -24,6 +24,7 @@ mod free_index;
 mod granule;
 mod growth;
 pub mod id;
+mod moves;
 mod name;
 mod order;
 #[cfg(feature = "plant")]

@@ -5,6 +5,7 @@ use crate::demand::Demand;
 use crate::driver::Properties;
 use crate::error::BadId;
 use crate::id::{DeviceId, PoolId};
+use crate::moves::Moves;
 use crate::order::Level;
 use crate::plant::{self, Plant};
 use crate::policy::{Growth, PoolConfig, Preference, Reuse, Tuning};
@@ -45,6 +46,7 @@ pub struct PoolSlot {
     pub(crate) small_limit: u64,
     pub(crate) tuning: Tuning,
     pub(crate) demand: Demand,
+    pub(crate) moves: Moves,
     /// Down to so many reserved bytes a synchronisation releases: the threshold, or more where that pays.
     pub(crate) kept: u64,
     pub(crate) granularity: u64,
@@ -86,6 +88,7 @@ impl Empty for PoolSlot {
         small_limit: 0,
         tuning: Tuning::DEFAULT,
         demand: Demand::NONE,
+        moves: Moves::NONE,
         kept: 0,
         granularity: 0,
         alignment: 0,
@@ -177,6 +180,7 @@ impl PoolSlot {
             self.used_high = self.used;
         }
         self.demand.note_used(self.used);
+        self.moves.note_malloc();
         self.requested = self.requested.wrapping_add(asked);
         if self.requested > self.requested_high {
             self.requested_high = self.requested;
@@ -230,6 +234,14 @@ impl PoolSlot {
     /// Up to so many bytes are left beyond the threshold.
     pub(crate) fn kept_beyond(&self) -> u64 {
         self.kept.saturating_sub(self.threshold)
+    }
+
+    /// Bytes that may be created for a malloc of `size` although they could be moved.
+    pub(crate) fn spare(&self, size: u64) -> u64 {
+        let needed = self.demand.wanted().max(self.used.saturating_add(size));
+        let worth = self.moves.worth(needed, self.granularity);
+        let held = self.reserved.saturating_add(self.coming);
+        self.granule_down(worth.saturating_sub(held).min(self.headroom()))
     }
 
     /// Bytes of an eager growth in whole granules; 0: frugal.
@@ -298,6 +310,8 @@ pub struct PoolStats {
     /// Up to so many reserved bytes are left beyond the threshold at a synchronisation, since releasing them did not pay;
     /// see [`Release::Hysteresis`](crate::policy::Release::Hysteresis).
     pub kept: Bytes,
+    /// Bytes that were created although free granules could have been moved, since the pool had moved some again and again.
+    pub spared: Bytes,
     /// Mallocs by what they relied on, in the order of [`Source::ALL`].
     pub by_source: [u64; Source::ALL.len()],
 }

@@ -294,9 +294,9 @@ impl Order<'_> {
         self.all_marks(points).all(|mark| self.settled(mark, level))
     }
 
-    /// As [`merged`](Self::merged), where one live stream is all that the device has: what is complete and what is not on
-    /// that stream is one to it.
-    pub(crate) fn merged_alone(&self, a: &Points, b: &Points, device: DeviceId) -> Option<Points> {
+    /// As [`merged`](Self::merged), where positions are of one live stream and every other one of the device comes after
+    /// both, if there is any: then the two are one to each of them.
+    pub(crate) fn merged_common(&self, a: &Points, b: &Points, device: DeviceId) -> Option<Points> {
         if a.epoch().is_some() || b.epoch().is_some() {
             return None;
         }
@@ -304,7 +304,14 @@ impl Order<'_> {
         let owner = self.stream(later.stream);
         let own = |mark: Mark| mark.seq > owner.born;
         let alone = owner.tenancy == Tenancy::Live && owner.device == device && a.marks().chain(b.marks()).all(own);
-        alone.then(|| Points::one(later))
+        (alone && self.is_common(later, device)).then(|| Points::one(later))
+    }
+
+    /// Whether each other live stream of the device comes after a position. O(streams).
+    fn is_common(&self, mark: Mark, device: DeviceId) -> bool {
+        let others =
+            self.streams().filter(|(slot, s)| *slot != mark.stream && s.device == device && s.tenancy == Tenancy::Live);
+        others.map(|(slot, _)| self.clock(slot, mark.stream)).all(|known| mark.seq <= known)
     }
 
     /// The later of all positions of two neighbours, where all are of one stream.

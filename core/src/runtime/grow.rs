@@ -20,7 +20,7 @@ use crate::units::{Bytes, DevicePtr};
 enum Doing {
     Nothing,
     Taking { granule: usize },
-    Creating { granule: usize },
+    Creating { granule: usize, reason: MapReason },
     Mapping { granule: usize, reason: MapReason },
     UndoingMap { granule: usize },
     Discarding { granule: usize },
@@ -46,6 +46,8 @@ pub(super) struct Grow {
     growth: Growth,
     /// Up to here the malloc needs it; the rest is eager.
     needed: u64,
+    /// Bytes of that which are created although they could be moved.
+    spare: u64,
     at: u64,
     doing: Doing,
     moving: Option<Moving>,
@@ -87,17 +89,13 @@ pub(super) enum Grown {
 }
 
 impl State<'_> {
-    /// Puts the place in transit, if the granules for it can be had.
-    pub(super) fn begin_grow(&mut self, ask: &Ask, growth: Growth, call: u64) -> Result<Grow, Failure> {
-        let bytes = growth.bytes();
-        let headroom = self.facts.pool(ask.pool).headroom();
-        if headroom < bytes {
-            let movable = ask.movable(&self.facts, &growth);
-            if headroom.saturating_add(movable) < bytes {
-                return Err(Failure::NoRoom);
-            }
+    /// Puts the place in transit, if the granules for it can be had: of `movable` bytes that could be moved, or new ones.
+    pub(super) fn begin_grow(&mut self, ask: &Ask, growth: Growth, call: u64, movable: u64) -> Result<Grow, Failure> {
+        let pool = self.facts.pool(ask.pool);
+        if pool.headroom().saturating_add(movable) < growth.bytes() {
+            return Err(Failure::NoRoom);
         }
-        let needed = growth.to;
+        let (needed, spare) = (growth.to, pool.spare(ask.size).min(movable).min(growth.bytes()));
         let growth = growth.eager(&self.facts);
         let settled = is_settled(&self.facts, self.facts.blocks.get(growth.hole));
         let run = self.facts.carve(growth.hole, growth.from, growth.to).map_err(Failure::Arena)?;
@@ -119,6 +117,7 @@ impl State<'_> {
             run,
             growth,
             needed,
+            spare,
             at: growth.from,
             doing: Doing::Nothing,
             moving: None,
@@ -171,13 +170,16 @@ impl Grow {
         match doing {
             Doing::Taking { granule } => {
                 state.facts.granules.unmapped(granule);
+                if self.taken == 0 {
+                    state.facts.pool_mut(self.pool).moves.note_moved();
+                }
                 self.taken = self.taken.wrapping_add(1);
                 if let Some(moving) = &mut self.moving {
                     moving.at = moving.at.wrapping_add(granularity);
                 }
                 self.doing = Doing::Mapping { granule, reason: MapReason::Remap };
             }
-            Doing::Creating { granule } => {
+            Doing::Creating { granule, reason } => {
                 if let Ok(Answer::Handle(handle)) = outcome {
                     state.facts.granules.created(granule, handle);
                 }
@@ -187,7 +189,11 @@ impl Grow {
                 if plant::on(Plant::ReservedTwice) {
                     pool.add_reserved(granularity);
                 }
-                self.doing = Doing::Mapping { granule, reason: MapReason::Grow };
+                if reason == MapReason::Spare {
+                    pool.moves.note_spared(granularity);
+                    self.spare = self.spare.saturating_sub(granularity);
+                }
+                self.doing = Doing::Mapping { granule, reason };
             }
             Doing::Mapping { granule, reason } => {
                 if !state.facts.granules.mapped(granule, self.at) {
@@ -219,10 +225,16 @@ impl Grow {
         let granularity = state.facts.pool(self.pool).granularity;
         let failure = Failure::Driver(error);
         match doing {
-            Doing::Creating { granule } => {
+            Doing::Creating { granule, reason } => {
                 state.facts.granules.end(granule);
                 let pool = state.facts.pool_mut(self.pool);
                 pool.coming = pool.coming.saturating_sub(granularity);
+                if reason == MapReason::Spare {
+                    // It could do without.
+                    pool.moves.forget();
+                    self.spare = 0;
+                    return;
+                }
             }
             Doing::Mapping { granule, reason: MapReason::Remap } if self.unmapping == Timing::InOrder => {
                 let after = state.tick_after(self.stream);
@@ -266,8 +278,9 @@ impl Grow {
             return Ok(action);
         }
         self.end_taking(state);
-        // Nothing is moved for what nobody asked for yet.
-        let wanted = self.needed.saturating_sub(self.at);
+        // Nothing is moved for what nobody asked for yet, nor for what is created rather.
+        let spare = self.spare.min(pool.headroom());
+        let wanted = self.needed.saturating_sub(self.at).saturating_sub(spare);
         if let Some(next) = ask.next_to_move(&state.facts, &self.growth, wanted) {
             let blocks = state.facts.blocks.walk(Link::to(next.block)).take_while(|(_, block)| block.at < next.to);
             let settled = blocks.into_iter().all(|(_, block)| is_settled(&state.facts, block));
@@ -284,7 +297,8 @@ impl Grow {
         let granule = state.facts.granules.begin(self.pool).map_err(Failure::Arena)?;
         let slot = state.facts.pool_mut(self.pool);
         slot.coming = slot.coming.saturating_add(slot.granularity);
-        self.doing = Doing::Creating { granule };
+        let reason = if spare >= pool.granularity { MapReason::Spare } else { MapReason::Grow };
+        self.doing = Doing::Creating { granule, reason };
         Ok(Action::Create { device: pool.device })
     }
 

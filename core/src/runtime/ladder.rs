@@ -283,7 +283,9 @@ impl Malloc {
         let growth = self.ask.growth(&state.facts);
         self.no_range = growth.is_none();
         let growth = growth?;
-        if self.ask.movable(&state.facts, &growth) < growth.bytes() {
+        let movable = self.ask.movable(&state.facts, &growth);
+        let spare = state.facts.pool(self.ask.pool).spare(self.ask.size);
+        if movable.saturating_add(spare) < growth.bytes() {
             // Rather than creating memory, learn whether some that is free can be moved.
             let question = self.ask.settling_question(&state.facts, self.call);
             if let Some(action) = question.and_then(|question| self.put(state, question)) {
@@ -302,7 +304,7 @@ impl Malloc {
             }
         }
         self.grow_due = false;
-        match state.begin_grow(&self.ask, growth, self.call) {
+        match state.begin_grow(&self.ask, growth, self.call, movable) {
             Ok(grow) => self.continue_growth(state, grow, None),
             Err(failure) => {
                 self.note(failure);

@@ -9,6 +9,7 @@ use crate::free_index::Tenant;
 use crate::growth::Growth;
 use crate::order::{Mark, Points, Users};
 use crate::plant::{self, Plant};
+use crate::policy::Reuse;
 use crate::release::Releasable;
 use crate::reuse::{Choice, Taken, is_settled};
 
@@ -86,16 +87,16 @@ impl Facts<'_> {
             _ => self.order.merged(&a.points(), &b.points(), pool.level()),
         };
         // Granules that could be moved or released stay so.
-        let pins = |block: &Block| self.granules_inside(block).is_some() && is_settled(self, block);
-        let alone = || {
-            let one = self.device(pool.device).is_some_and(|device| device.streams == 1);
-            if !one || pins(a) || pins(b) {
+        let one = self.device(pool.device).is_some_and(|device| device.streams == 1);
+        let pins = |block: &Block| (!one || self.granules_inside(block).is_some()) && is_settled(self, block);
+        let common = || {
+            if !(one || pool.reuse.contains(Reuse::EVENT)) || pins(a) || pins(b) {
                 None
             } else {
-                self.order.merged_alone(&a.points(), &b.points(), pool.device)
+                self.order.merged_common(&a.points(), &b.points(), pool.device)
             }
         };
-        merged.or_else(alone)
+        merged.or_else(common)
     }
 
     /// Makes a block free and lists it, merged with those neighbours that lose nothing by it. Returns what it became.

@@ -124,6 +124,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
                 frees: pool.frees,
                 refused: pool.refused,
                 thrash: Bytes(pool.demand.thrash),
+                spared: Bytes(pool.moves.spared),
                 kept: Bytes(pool.kept_beyond()),
                 by_source: pool.by_source,
             })

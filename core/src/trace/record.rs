@@ -66,6 +66,8 @@ pub enum MapReason {
     Grow = 0,
     /// Unmapped elsewhere in the pool and mapped here.
     Remap = 1,
+    /// Created for a malloc although a free one could be moved: the pool had moved some again and again.
+    Spare = 2,
 }
 
 /// Why granules were unmapped.

@@ -214,7 +214,7 @@ words! {
         0 "same_stream" SameStream 1 "settled" Settled 2 "event" Event 3 "opportunistic" Opportunistic
         4 "internal" Internal 5 "grow" Grow
     }
-    MapReason { 0 "grow" Grow 1 "remap" Remap }
+    MapReason { 0 "grow" Grow 1 "remap" Remap 2 "spare" Spare }
     UnmapReason { 0 "threshold" Threshold 1 "trim" Trim 2 "remap" Remap 3 "destroy" Destroy 4 "undo" Undo }
     Verb {
         0 "malloc" Malloc 1 "free" Free 2 "use" Use 3 "record" Record 4 "wait" Wait 5 "query" Query

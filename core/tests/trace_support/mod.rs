@@ -324,7 +324,7 @@ impl Numbers {
     /// What the settings of a pool bring about.
     fn tuned(&mut self) -> Vec<Record<'static>> {
         let (pool, stream, seq, granules) = (self.pool(), self.stream(), Seq(self.number()), self.short());
-        let map = self.pick(&[MapReason::Grow, MapReason::Remap]);
+        let map = self.pick(&[MapReason::Grow, MapReason::Remap, MapReason::Spare]);
         let unmap = UnmapReason::Remap;
         vec![
             Record::PoolTuned { pool, tuning: self.tuning() },

@@ -75,6 +75,7 @@ fn memory_words(record: &Record<'_>) -> Option<String> {
             let why = match reason {
                 MapReason::Grow => "new memory",
                 MapReason::Remap => "moved here",
+                MapReason::Spare => "new memory, where moving some would have done",
             };
             format!("{} at {}, {why}", granules(n), offset_words(offset))
         }

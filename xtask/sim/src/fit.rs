@@ -220,7 +220,7 @@ impl Oracle {
         }
         let foreign = || piece.points.iter().filter(|point| !known.is_own(point));
         // What it was one block with may have made it the stream's own.
-        if piece.crowded || piece.alone || foreign().any(|point| known.implied.has(point.id)) {
+        if piece.crowded || piece.common || foreign().any(|point| known.implied.has(point.id)) {
             return None;
         }
         if foreign().next().is_none() && !piece.points.is_empty() {

@@ -17,9 +17,9 @@ pub(crate) struct Piece {
     pub(crate) freed_at_most: u64,
     /// The pool may keep it longer than the points say: more streams used it than a pool has places for, say.
     pub(crate) crowded: bool,
-    /// It was free while the device had one stream: it may be one block with others like it beside it, and wait for what
-    /// they wait for.
-    pub(crate) alone: bool,
+    /// It was free while each stream of the device came after it: it may be one block with others like it beside it, and wait
+    /// for what they wait for.
+    pub(crate) common: bool,
     /// What else it may wait for, since it may have been one block with what is no longer beside it.
     pub(crate) maybe: Vec<Point>,
 }
@@ -76,7 +76,17 @@ impl Memory {
         let (freed, freed_at_most) = (0, u64::MAX);
         self.pieces.insert(
             place,
-            Piece { from: at, to, live: false, points, freed, freed_at_most, crowded, alone: false, maybe: Vec::new() },
+            Piece {
+                from: at,
+                to,
+                live: false,
+                points,
+                freed,
+                freed_at_most,
+                crowded,
+                common: false,
+                maybe: Vec::new(),
+            },
         );
         self.share_frees(place);
         let place = self.granules.partition_point(|granule| granule.at < at);
@@ -97,7 +107,7 @@ impl Memory {
         self.pieces.drain(taken.clone());
         let (live, points, freed, freed_at_most) = (true, Vec::new(), 0, 0);
         let piece =
-            Piece { from, to, live, points, freed, freed_at_most, crowded: false, alone: false, maybe: Vec::new() };
+            Piece { from, to, live, points, freed, freed_at_most, crowded: false, common: false, maybe: Vec::new() };
         self.pieces.insert(taken.start, piece);
         let first = self.granules.partition_point(|granule| granule.at <= from).saturating_sub(1);
         let touched = self.granules[first..].iter_mut().take_while(|granule| granule.at < to);
@@ -144,7 +154,7 @@ impl Memory {
     /// A range leaves what it may be one block with: that keeps all of the block's points.
     fn part(&mut self, from: u64, to: u64) {
         let whole = self.between(from, to);
-        let joins = |a: &Piece, b: &Piece| a.to == b.from && [a, b].iter().all(|piece| piece.alone && !piece.live);
+        let joins = |a: &Piece, b: &Piece| a.to == b.from && [a, b].iter().all(|piece| piece.common && !piece.live);
         let (mut first, mut last) = (whole.start, whole.end);
         while first > 0 && first < self.pieces.len() && joins(&self.pieces[first - 1], &self.pieces[first]) {
             first -= 1;
@@ -160,9 +170,10 @@ impl Memory {
         block.iter_mut().for_each(|piece| piece.maybe.clone_from(&all));
     }
 
-    /// The device has one stream: whatever is free may become one block with its neighbours.
-    pub(crate) fn note_alone(&mut self) {
-        self.pieces.iter_mut().filter(|piece| !piece.live).for_each(|piece| piece.alone = true);
+    /// What is free and such that each stream comes after it may become one block with its neighbours.
+    pub(crate) fn note_common(&mut self, is_common: impl Fn(&[Point]) -> bool) {
+        let free = self.pieces.iter_mut().filter(|piece| !piece.live && !piece.common);
+        free.for_each(|piece| piece.common = is_common(&piece.points));
     }
 
     /// The free piece at `at` may wait for this as well, and is set aside with what does where the growth fails.
@@ -184,7 +195,7 @@ impl Memory {
         let place = self.place(piece.from);
         let (before, after) = self.pieces.split_at(place.min(self.pieces.len()));
         let (mut from, mut to) = (piece.from, piece.from);
-        let joins = |other: &Piece| piece.alone && other.alone && !other.live;
+        let joins = |other: &Piece| piece.common && other.common && !other.live;
         let before = before.iter().rev().take_while(|other| {
             let joined = other.to == from && joins(other);
             from = other.from;

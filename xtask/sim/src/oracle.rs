@@ -229,12 +229,14 @@ impl Oracle {
         self.properties.capabilities.contains(weir::driver::Capabilities::MAP_IN_STREAM_ORDER)
     }
 
-    /// What is free on a device with one stream may be merged more freely.
-    pub(crate) fn note_alone(&mut self) {
+    /// What each stream of the device comes after may be merged more freely.
+    pub(crate) fn note_common(&mut self) {
         let order = &self.order;
-        self.pools.iter_mut().for_each(|pool| pool.memory.forget(|point| order.seen.has(point.id)));
-        let alone = self.pools.iter_mut().filter(|pool| order.is_alone(pool.device));
-        alone.for_each(|pool| pool.memory.note_alone());
+        for Pool { memory, device, reuse, .. } in &mut self.pools {
+            memory.forget(|point| order.seen.has(point.id));
+            let follows = reuse.contains(Reuse::EVENT);
+            memory.note_common(|points| order.is_alone(*device) || (follows && order.is_common(*device, points)));
+        }
     }
 
     pub(crate) fn released(&mut self, base: u64) {

@@ -147,6 +147,14 @@ impl Order {
         self.streams.iter().filter(|stream| stream.device == device).count() <= 1
     }
 
+    /// Whether what is open of the points is one stream's, and each other one of the device comes after it.
+    pub(crate) fn is_common(&self, device: DeviceId, points: &[Point]) -> bool {
+        let mut open = points.iter().filter(|point| !self.seen.has(point.id));
+        let Some(first) = open.clone().next() else { return false };
+        let others = || self.streams.iter().filter(|s| s.device == device && s.number != first.stream);
+        open.all(|point| point.stream == first.stream && others().all(|s| s.past.has(point.id)))
+    }
+
     pub(crate) fn number(&self, native: u64) -> u32 {
         self.stream(native).map_or(0, |s| s.number)
     }

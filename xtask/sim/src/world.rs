@@ -156,7 +156,7 @@ impl<'a> World<'a> {
     pub(crate) fn step(&mut self, op: Op) -> Done {
         self.tally.steps += 1;
         self.make_room();
-        self.oracle().note_alone();
+        self.oracle().note_common();
         self.oracle().looks = 0;
         let done = self.perform(op);
         // What the device or the oracle saw says more than a refusal that followed.

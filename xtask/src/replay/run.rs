@@ -59,7 +59,10 @@ pub(crate) struct Run<'a, V: Venue> {
     /// Frees of blocks whose allocation was refused.
     skipped: u64,
     limit: Option<Bytes>,
+    /// The last mark, or the log's begin.
     from: Start,
+    /// The middle row.
+    half: Start,
 }
 
 /// Where measuring began.
@@ -87,6 +90,7 @@ impl<'a, V: Venue> Run<'a, V> {
             ..PoolConfig::new(DEVICE)
         };
         let pool = runtime.create_pool(config).map_err(failed("creating the pool"))?;
+        let begun = Start { time: Instant::now(), done: 0, calls: Calls::default() };
         let mut run = Self {
             venue,
             runtime,
@@ -102,13 +106,15 @@ impl<'a, V: Venue> Run<'a, V> {
             refused: 0,
             skipped: 0,
             limit: options.limit,
-            from: Start { time: Instant::now(), done: 0, calls: Calls::default() },
+            from: begun,
+            half: begun,
         };
         for _ in &program.streams {
             let lane = run.add_stream()?;
             run.lanes.push(lane);
         }
         run.from = run.start();
+        run.half = run.from;
         Ok(run)
     }
 
@@ -150,6 +156,9 @@ impl<'a, V: Venue> Run<'a, V> {
         };
         if row == self.program.measured_from {
             self.from = self.start();
+        }
+        if row == self.program.ops.len() / 2 {
+            self.half = self.start();
         }
         self.venue.row(row, Edge::Begin);
         self.op(*op)?;
@@ -256,6 +265,17 @@ impl<'a, V: Venue> Run<'a, V> {
         Start { time: Instant::now(), done: self.done, calls: self.calls() }
     }
 
+    fn since(&self, start: &Start) -> Measured {
+        let calls = self.calls();
+        Measured {
+            events: self.done - start.done,
+            seconds: start.time.elapsed().as_secs_f64(),
+            calls: calls.total() - start.calls.total(),
+            maps: calls.maps() - start.calls.maps(),
+            waits: calls.wait - start.calls.wait,
+        }
+    }
+
     fn calls(&self) -> Calls {
         let counters = self.runtime.counters();
         Calls {
@@ -311,13 +331,8 @@ impl<'a, V: Venue> Run<'a, V> {
             peak_reserved: stats.reserved_high.0,
             granule: properties.granularity.0,
             reuse: stats.by_source,
-            measured: Measured {
-                events: self.done - self.from.done,
-                seconds: 0.0,
-                calls: self.calls().total() - self.from.calls.total(),
-                maps: self.calls().maps() - self.from.calls.maps(),
-                waits: self.calls().wait - self.from.calls.wait,
-            },
+            measured: self.since(&self.from),
+            second_half: self.since(&self.half),
             ..Summary::default()
         })
     }

@@ -33,7 +33,7 @@ impl Calls {
     }
 }
 
-/// Everything that is counted from the last mark on.
+/// Everything that is counted from some row on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Measured {
     pub(crate) events: u64,
@@ -83,7 +83,10 @@ pub(crate) struct Summary {
     pub(crate) reuse: [u64; Source::ALL.len()],
     pub(crate) calls: Calls,
     pub(crate) lost_records: u64,
+    /// From the last mark on.
     pub(crate) measured: Measured,
+    /// From the middle row on, when the first half has warmed the pool up, whatever marks there are.
+    pub(crate) second_half: Measured,
     /// What is to be said of the log itself.
     pub(crate) from_log: Vec<String>,
 }
@@ -95,7 +98,7 @@ impl Summary {
         let reuse: serde_json::Map<_, _> =
             reuse.map(|(source, count)| (source.name().to_owned(), json!(count))).collect();
         let Calls { create, destroy, map, unmap, mark, query, wait, synchronise } = self.calls;
-        let measured = &self.measured;
+        let (measured, second_half) = (&self.measured, &self.second_half);
         json!({
             "driver": self.driver,
             "policy": self.policy,
@@ -126,6 +129,8 @@ impl Summary {
             "driver_calls_per_1000": measured.per_thousand(measured.calls),
             "map_unmap_per_1000": measured.per_thousand(measured.maps),
             "waits_inserted_per_1000": measured.per_thousand(measured.waits),
+            "second_half_events": second_half.events,
+            "second_half_map_unmap_per_1000": second_half.per_thousand(second_half.maps),
         })
     }
 
@@ -137,7 +142,7 @@ impl Summary {
     /// Lines for people: a name and a value each.
     pub(crate) fn lines(&self) -> Vec<(String, String)> {
         let calls = &self.calls;
-        let measured = &self.measured;
+        let (measured, second_half) = (&self.measured, &self.second_half);
         let mut lines = vec![
             row("events", self.events),
             row("mallocs / frees", format!("{} / {}", self.mallocs, self.frees)),
@@ -158,6 +163,7 @@ impl Summary {
             row("  synchronise", calls.synchronise),
             row("driver calls per 1000", format!("{:.1}", measured.per_thousand(measured.calls))),
             row("  map and unmap", format!("{:.1}", measured.per_thousand(measured.maps))),
+            row("  the same, second half", format!("{:.1}", second_half.per_thousand(second_half.maps))),
             row("bytes checked", bytes(self.bytes_checked)),
             row("time", format!("{:.2} s", measured.seconds)),
         ]);

@@ -35,6 +35,8 @@ which no allocator can beat that adds no waits and does not ask the device.
 
 Output: the table and its notes go to standard output; with --json they go to standard error, and one object to the
 last line of standard output. The only file that is written is OUT of --log.
+Calls per 1000 are per 1000 rows behind the last mark. Those of the second half are of the log's later half of the
+rows, whatever its marks: the first half is taken to warm the pool up.
 `mallocs`, `refused` and `zero_sized` add up to the log's `allocate` rows, `frees` and `skipped_frees` to its `free`
 rows.
 
