@@ -330,19 +330,13 @@ impl Order<'_> {
         self.merged(a, b, Level::Known).or_else(left)
     }
 
-    /// As [`merged`](Self::merged), for two blocks of one position each, in words: by far the most.
-    pub(crate) fn merged_ones(&self, a: u64, b: u64, level: Level) -> Option<Points> {
+    /// The later of two positions, in words, where both are of one stream and nobody else knows either.
+    #[inline]
+    pub(crate) fn unknown(&self, a: u64, b: u64) -> Option<Mark> {
         let (first, second) = (Mark::of_word(a), Mark::of_word(b));
-        if first.stream != second.stream {
-            return self.merged(&Points::one(first), &Points::one(second), level);
-        }
-        let stream = self.stream(first.stream);
-        let (earlier, later) = (first.seq.min(second.seq), first.seq.max(second.seq));
-        if later <= self.done(first.stream, level) {
-            return Some(if earlier == later { Points::one(first) } else { Points::NONE });
-        }
-        let unknown = earlier == later || plant::on(Plant::MergeTooFar) || stream.shared < earlier;
-        unknown.then(|| Points::one(Mark { seq: later, ..first }))
+        let shared = self.stream(first.stream).shared;
+        let unknown = first.stream == second.stream && shared < first.seq && shared < second.seq;
+        unknown.then(|| if a < b { second } else { first })
     }
 
     /// The points of two neighbours as one block, where no stream loses by it (DESIGN: splitting and merging).

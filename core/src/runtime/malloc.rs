@@ -248,7 +248,9 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     /// taken; see [`Source`] for the kinds of reuse, and the pool's switches.
     /// Zero bytes are an error here; CANN answers success and no pointer.
     ///
-    /// O(free blocks walked); driver calls only where nothing free is usable at once, and at most one marker.
+    /// Where one free block is usable: O(1 + s) searches of O(64) steps each, of which most end at once, s being the streams
+    /// whose free blocks the pool has; near constant for a block of just the size. Driver calls only where nothing free is
+    /// usable, and at most one marker.
     ///
     /// # Errors
     /// See [`MallocError`]. After an error blocks, used bytes and handles are as before; what was learnt, waited for

@@ -57,6 +57,24 @@ impl Facts<'_> {
         self.blocks.absorb_next(slot);
     }
 
+    /// The later position of two free neighbours of one class that wait for one position each, of a stream of which nobody
+    /// else knows either: by far the most that merge.
+    #[inline]
+    fn merges_as_one(&self, first: usize, second: usize) -> Option<Mark> {
+        let (a, b) = (self.blocks.get(first), self.blocks.get(second));
+        let alike = a.state() == State::Free && b.state() == State::Free && a.class() == b.class();
+        if alike && a.is_ones() && b.is_ones() { self.order.unknown(a.first_mark(), b.first_mark()) } else { None }
+    }
+
+    /// [`join`](Self::join) of such two.
+    fn join_ones(&mut self, slot: usize, later: Mark) {
+        let freed = self.blocks.get(slot).next.slot().map_or(0, |next| self.blocks.get(next).freed());
+        let block = self.blocks.get_mut(slot);
+        let freed = freed.max(block.freed());
+        block.wait_for(later, freed);
+        self.blocks.absorb_next(slot);
+    }
+
     /// Takes a free block or hole out of the index.
     pub(super) fn unlist(&mut self, slot: usize) {
         self.index.remove(&mut self.blocks, slot);
@@ -82,10 +100,7 @@ impl Facts<'_> {
         if a.class() != b.class() && pool.granule_up(b.at) == b.at {
             return None;
         }
-        let merged = match (a.is_ones(), b.is_ones()) {
-            (true, true) => self.order.merged_ones(a.first_mark(), b.first_mark(), pool.level()),
-            _ => self.order.merged(&a.points(), &b.points(), pool.level()),
-        };
+        let merged = self.order.merged(&a.points(), &b.points(), pool.level());
         // Granules that could be moved or released stay so.
         let one = self.device(pool.device).is_some_and(|device| device.streams == 1);
         let pins = |block: &Block| (!one || self.granules_inside(block).is_some()) && is_settled(self, block);
@@ -122,6 +137,12 @@ impl Facts<'_> {
             if !self.blocks.get(prev).is_listed() {
                 break;
             }
+            if let Some(later) = self.merges_as_one(prev, slot) {
+                self.unlist(prev);
+                self.join_ones(prev, later);
+                slot = prev;
+                continue;
+            }
             let Some(points) = self.mergeable(prev, slot) else {
                 break;
             };
@@ -135,6 +156,11 @@ impl Facts<'_> {
             };
             if !self.blocks.get(next).is_listed() {
                 break;
+            }
+            if let Some(later) = self.merges_as_one(slot, next) {
+                self.unlist(next);
+                self.join_ones(slot, later);
+                continue;
             }
             let Some(points) = self.mergeable(slot, next) else {
                 break;
