@@ -286,4 +286,10 @@ impl Order<'_> {
     pub(crate) fn reset_event(&mut self, event: usize) {
         self.events.get_mut(event).recorded = false;
     }
+
+    /// What an event stands for, for the tests.
+    #[cfg(test)]
+    pub(super) fn event_entries(&self, slot: usize) -> &[Seq] {
+        self.event_clocks.row(Self::event_row(slot, self.events.get(slot).page)).entries
+    }
 }

@@ -170,7 +170,7 @@ impl Order<'_> {
         if accepted && owner.open <= seq {
             owner.open = Seq::ZERO;
         }
-        if accepted && waits == self.waits {
+        if accepted {
             owner.caught_up = waits;
         }
         let complete = owner.known >= seq;

@@ -12,6 +12,8 @@
 
 mod event;
 mod marker;
+#[cfg(test)]
+mod model;
 mod points;
 mod rows;
 mod snapshot;
