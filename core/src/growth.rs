@@ -156,7 +156,8 @@ impl Ask {
         };
         let holes = facts.index.entries(&facts.blocks, (self.pool, Kind::Hole), 0);
         let beside = holes.flat_map(|(_, hole)| [hole.prev.slot(), hole.next.slot()]).flatten();
-        let free = beside.map(|slot| (slot, facts.blocks.get(slot))).filter(|(_, b)| b.state() == State::Free && whole(b));
+        let free =
+            beside.map(|slot| (slot, facts.blocks.get(slot))).filter(|(_, b)| b.state() == State::Free && whole(b));
         let at_hole = free.max_by_key(|(_, b)| (b.size, Reverse(b.at))).map(|(slot, _)| slot);
         let any = || largest(Class::Large).or_else(|| largest(Class::Small)).map(|(slot, ())| slot);
         let single = at_hole.or_else(any).map(|slot| Run::single(facts, slot));

@@ -76,7 +76,17 @@ impl Memory {
         let (freed, freed_at_most) = (0, u64::MAX);
         self.pieces.insert(
             place,
-            Piece { from: at, to, live: false, points, freed, freed_at_most, crowded, common: false, maybe: Vec::new() },
+            Piece {
+                from: at,
+                to,
+                live: false,
+                points,
+                freed,
+                freed_at_most,
+                crowded,
+                common: false,
+                maybe: Vec::new(),
+            },
         );
         self.share_frees(place);
         let place = self.granules.partition_point(|granule| granule.at < at);
