@@ -273,7 +273,10 @@ impl Model {
             let stream = self.streams[at].clone();
             let clock: Row = order.clocks.row(stream.slot).entries.iter().map(|seq| seq.0).collect();
             assert_eq!(clock, stream.clock, "of slot {}", stream.slot);
-            assert_eq!((order.stream(stream.slot).head.0, order.stream(stream.slot).known.0), (stream.head, stream.known));
+            assert_eq!(
+                (order.stream(stream.slot).head.0, order.stream(stream.slot).known.0),
+                (stream.head, stream.known)
+            );
             let latest = self.laid(at).max_by_key(|marker| marker.seq).map(|marker| (marker.slot, Seq(marker.seq)));
             assert_eq!(order.latest_marker(stream.slot), latest);
             let seq = self.draw(stream.head as usize + 1) as u64;
@@ -284,7 +287,9 @@ impl Model {
             };
             assert_eq!(order.covered_by(Mark { stream: stream.slot, seq: Seq(seq) }), expected);
         }
-        for (slot, event) in self.events.iter().enumerate().filter(|(_, event)| event.stands_for.is_some() && !event.murky) {
+        for (slot, event) in
+            self.events.iter().enumerate().filter(|(_, event)| event.stands_for.is_some() && !event.murky)
+        {
             let row: Row = order.event_entries(slot).iter().map(|seq| seq.0).collect();
             assert_eq!(row, event.row, "of event {slot}");
         }
@@ -340,13 +345,8 @@ fn run(width: usize, used: &[(usize, StreamKind)], seed: u64) {
     assert!(!order.strayed());
 }
 
-const KINDS: [StreamKind; 5] = [
-    StreamKind::NonBlocking,
-    StreamKind::Legacy,
-    StreamKind::Blocking,
-    StreamKind::NonBlocking,
-    StreamKind::Blocking,
-];
+const KINDS: [StreamKind; 5] =
+    [StreamKind::NonBlocking, StreamKind::Legacy, StreamKind::Blocking, StreamKind::NonBlocking, StreamKind::Blocking];
 
 /// Rows whose words have a bit for each stream, and rows whose bits stand for several, the last row's end cut off.
 const SLOTS: [(usize, [usize; 5]); 5] = [

@@ -294,8 +294,8 @@ impl Order<'_> {
         self.all_marks(points).all(|mark| self.settled(mark, level))
     }
 
-    /// As [`merged`](Self::merged), where positions are of one live stream and every other one of the device comes after
-    /// both, if there is any: then the two are one to each of them.
+    /// As [`merged`](Self::merged), where all positions are of one live stream and each other one of the device, if there is
+    /// any, comes after them: then the two blocks are one to each stream. O(streams), mostly O(1).
     pub(crate) fn merged_common(&self, a: &Points, b: &Points, device: DeviceId) -> Option<Points> {
         if a.epoch().is_some() || b.epoch().is_some() {
             return None;
@@ -303,15 +303,10 @@ impl Order<'_> {
         let later = self.later(a, b)?;
         let owner = self.stream(later.stream);
         let own = |mark: Mark| mark.seq > owner.born;
-        let alone = owner.tenancy == Tenancy::Live && owner.device == device && a.marks().chain(b.marks()).all(own);
-        (alone && self.is_common(later, device)).then(|| Points::one(later))
-    }
-
-    /// Whether each other live stream of the device comes after a position. O(streams).
-    fn is_common(&self, mark: Mark, device: DeviceId) -> bool {
-        let others =
-            self.streams().filter(|(slot, s)| *slot != mark.stream && s.device == device && s.tenancy == Tenancy::Live);
-        others.map(|(slot, _)| self.clock(slot, mark.stream)).all(|known| mark.seq <= known)
+        let owned = owner.tenancy == Tenancy::Live && owner.device == device && a.marks().chain(b.marks()).all(own);
+        let others = || self.streams().filter(|(slot, s)| *slot != later.stream && s.device == device);
+        let mut live = others().filter(|(_, s)| s.tenancy == Tenancy::Live);
+        (owned && live.all(|(slot, _)| later.seq <= self.clock(slot, later.stream))).then(|| Points::one(later))
     }
 
     /// The later of all positions of two neighbours, where all are of one stream.

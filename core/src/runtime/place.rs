@@ -101,17 +101,21 @@ impl Facts<'_> {
             return None;
         }
         let merged = self.order.merged(&a.points(), &b.points(), pool.level());
+        merged.or_else(|| self.merged_common(a, b))
+    }
+
+    /// The points of two free neighbours as one block, where they are of one stream and there is no other, or each other one
+    /// comes after both.
+    fn merged_common(&self, a: &Block, b: &Block) -> Option<Points> {
+        let pool = self.pool(a.pool());
+        let points = self.order.merged_common(&a.points(), &b.points(), pool.device)?;
         // Granules that could be moved or released stay so.
-        let one = self.device(pool.device).is_some_and(|device| device.streams == 1);
-        let pins = |block: &Block| (!one || self.granules_inside(block).is_some()) && is_settled(self, block);
-        let common = || {
-            if !(one || pool.reuse.contains(Reuse::EVENT)) || pins(a) || pins(b) {
-                None
-            } else {
-                self.order.merged_common(&a.points(), &b.points(), pool.device)
-            }
+        let loses = match self.device(pool.device).map(|device| device.streams) {
+            Some(1) => |facts: &Self, block: &Block| facts.granules_inside(block).is_some() && is_settled(facts, block),
+            _ if pool.reuse.contains(Reuse::EVENT) => |facts: &Self, block: &Block| is_settled(facts, block),
+            _ => return None,
         };
-        merged.or_else(common)
+        (!loses(self, a) && !loses(self, b)).then_some(points)
     }
 
     /// Makes a block free and lists it, merged with those neighbours that lose nothing by it. Returns what it became.
