@@ -7,8 +7,10 @@
 #[macro_use]
 mod say;
 
+mod bench;
 mod commands;
 mod failure;
+mod footprint;
 mod packages;
 mod panic_check;
 mod project;

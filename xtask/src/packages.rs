@@ -51,6 +51,10 @@ pub(crate) const LIBCLANG: Need = Need {
     package: "libclang1",
 };
 
+/// What counts instructions.
+pub(crate) const VALGRIND: Need =
+    Need { what: "valgrind", why: "counting instructions", probe: Probe::Program(&["valgrind"]), package: "valgrind" };
+
 /// What the window opens at run time.
 pub(crate) const WINDOW: [Need; 8] = [
     window_library("libGL.so.1", "libgl1"),

@@ -1,6 +1,6 @@
 //! `ci`: everything that must hold before a change goes in.
 
-use crate::commands::{bindgen, explore, no_install, sanitize, sim, test};
+use crate::commands::{bench, bindgen, explore, no_install, sanitize, sim, test};
 use crate::failure::Failure;
 use crate::packages::{LIBCLANG, Permission, System};
 use crate::panic_check;
@@ -16,7 +16,7 @@ struct Part {
     run: fn(&System) -> Result<(), Failure>,
 }
 
-const PARTS: [Part; 9] = [
+const PARTS: [Part; 10] = [
     Part { name: "fmt", run: |_| fmt() },
     Part { name: "clippy", run: |_| clippy() },
     Part { name: "docs", run: |_| docs() },
@@ -25,13 +25,14 @@ const PARTS: [Part; 9] = [
     Part { name: "generated", run: generated },
     Part { name: "sim", run: |_| simulation() },
     Part { name: "sanitize", run: sanitize::affordable },
+    Part { name: "bench", run: bench::regressions },
     // Last: the output ends with the test runner's summary.
     Part { name: "test", run: test::all },
 ];
 
 pub(crate) fn parser() -> Command {
     Command::new("ci")
-        .about("Format, lints, documentation, no_std, panic check, generated files, simulation, sanitizers, then every test")
+        .about("Format, lints, documentation, no_std, panic check, generated files, simulation, sanitizers, instruction counts, then every test")
         .arg(
             Arg::new("only")
                 .long("only")

@@ -1,5 +1,6 @@
 //! The subcommands, one file each. A new one is a file and a line in [`ALL`].
 
+mod bench;
 mod bindgen;
 mod check;
 mod ci;
@@ -11,9 +12,11 @@ mod libs;
 mod replay;
 mod sanitize;
 mod sim;
+mod size;
 mod test;
 mod viz;
 
+pub(crate) use replay::read as read_log;
 pub use replay::replay_text;
 
 use crate::failure::Failure;
@@ -25,7 +28,7 @@ struct Entry {
     run: fn(&ArgMatches) -> Result<(), Failure>,
 }
 
-const ALL: [Entry; 13] = [
+const ALL: [Entry; 15] = [
     Entry { parser: demo::parser, run: demo::run },
     Entry { parser: replay::parser, run: replay::run },
     Entry { parser: viz::parser, run: viz::run },
@@ -35,6 +38,8 @@ const ALL: [Entry; 13] = [
     Entry { parser: fuzz::parser, run: fuzz::run },
     Entry { parser: sanitize::parser, run: sanitize::run },
     Entry { parser: latency::parser, run: latency::run },
+    Entry { parser: bench::parser, run: bench::run },
+    Entry { parser: size::parser, run: size::run },
     Entry { parser: test::parser, run: test::run },
     Entry { parser: ci::parser, run: ci::run },
     Entry { parser: libs::parser, run: libs::run },

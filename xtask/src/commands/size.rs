@@ -1,0 +1,161 @@
+//! `size`: what a runtime takes.
+
+use crate::failure::Failure;
+use crate::footprint::{Part, parts, per_block, total};
+use crate::replay::table;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::{Map, Value, json};
+use weir::Capacities;
+
+/// A configuration with its name.
+struct Configuration {
+    name: &'static str,
+    capacities: Capacities,
+}
+
+/// From what fits a microcontroller to what serves a whole machine.
+fn configurations() -> [Configuration; 5] {
+    let of = |name, capacities| Configuration { name, capacities };
+    [
+        of(
+            "tiny",
+            Capacities { streams: 4, events: 8, markers: 8, pools: 1, blocks: 64, granules: 32, labels: 0, pages: 0 },
+        ),
+        of(
+            "small",
+            Capacities {
+                streams: 8,
+                events: 32,
+                markers: 16,
+                pools: 2,
+                blocks: 1024,
+                granules: 512,
+                labels: 16,
+                pages: 4,
+            },
+        ),
+        of("default", Capacities::default()),
+        of(
+            "large",
+            Capacities {
+                streams: 256,
+                events: 1024,
+                markers: 512,
+                pools: 32,
+                blocks: 1 << 18,
+                granules: 1 << 16,
+                labels: 4096,
+                pages: 64,
+            },
+        ),
+        of(
+            "largest",
+            Capacities {
+                streams: 1024,
+                events: 4096,
+                markers: 1024,
+                pools: 64,
+                blocks: 1 << 20,
+                granules: 1 << 18,
+                labels: 4096,
+                pages: 64,
+            },
+        ),
+    ]
+}
+
+pub(crate) fn parser() -> Command {
+    Command::new("size")
+        .about("What a runtime takes: static bytes by arena, for capacities from 64 blocks to a million")
+        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print one object"))
+        .after_help("Example:\n  cargo xtask size --json")
+}
+
+pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
+    let all = configurations().map(|configuration| (parts(configuration.capacities), configuration));
+    if arguments.get_flag("json") {
+        say!("{}", json(&all));
+    } else {
+        crate::say::text(&text(&all));
+    }
+    Ok(())
+}
+
+/// What is counted, in the order of the table.
+fn counts(c: &Capacities) -> [(&'static str, usize); 8] {
+    [
+        ("blocks", c.blocks),
+        ("streams", c.streams),
+        ("events", c.events),
+        ("markers", c.markers),
+        ("pools", c.pools),
+        ("granules", c.granules),
+        ("labels", c.labels),
+        ("pages", c.pages),
+    ]
+}
+
+fn text(all: &[(Vec<Part>, Configuration)]) -> String {
+    let row = |name: &str, cells: Vec<String>| std::iter::once(name.to_owned()).chain(cells).collect::<Vec<_>>();
+    let heading: Vec<&str> = std::iter::once("bytes of").chain(all.iter().map(|(_, c)| c.name)).collect();
+    let mut rows = Vec::new();
+    let Some((first, _)) = all.first() else { return String::new() };
+    for (place, part) in first.iter().enumerate() {
+        let cells = all.iter().map(|(parts, _)| parts.get(place).map_or(0, |part| part.bytes).to_string());
+        rows.push(row(part.name, cells.collect()));
+    }
+    rows.push(row("all", all.iter().map(|(parts, _)| total(parts).to_string()).collect()));
+    rows.push(row("", Vec::new()));
+    for (place, (name, _)) in counts(&Capacities::default()).iter().enumerate() {
+        let count = |capacities| counts(capacities).get(place).map_or(0, |(_, count)| *count);
+        rows.push(row(
+            &format!("number of {name}"),
+            all.iter().map(|(_, c)| count(&c.capacities).to_string()).collect(),
+        ));
+    }
+    let mut text = table(&heading, &rows);
+    text += &format!("a block takes {} bytes, its part of the lookup included\n", per_block());
+    text
+}
+
+fn json(all: &[(Vec<Part>, Configuration)]) -> Value {
+    let one = |(parts, configuration): &(Vec<Part>, Configuration)| {
+        let bytes: Map<_, _> = parts.iter().map(|part| (part.name.replace(' ', "_"), json!(part.bytes))).collect();
+        let capacities: Map<_, _> =
+            counts(&configuration.capacities).iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
+        let value = json!({ "capacities": capacities, "bytes": bytes, "total": total(parts) });
+        (configuration.name.to_owned(), value)
+    };
+    Value::Object(all.iter().map(one).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tiny() -> [(Vec<Part>, Configuration); 1] {
+        let [tiny, ..] = configurations();
+        [(parts(tiny.capacities), tiny)]
+    }
+
+    #[test]
+    fn the_smallest_fits_a_microcontroller() {
+        let [(parts, _)] = tiny();
+        assert!(total(&parts) < 64 << 10, "{}", total(&parts));
+    }
+
+    #[test]
+    fn the_table_and_the_object_hold_the_same_numbers() {
+        let all = tiny();
+        let (text, json) = (text(&all), json(&all));
+        let [(parts, _)] = &all;
+        for part in parts {
+            let line = format!("{} {}", part.name, part.bytes);
+            let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(text.lines().any(|found| words(found) == line), "{line}\n{text}");
+            assert_eq!(json["tiny"]["bytes"][part.name.replace(' ', "_")], part.bytes);
+        }
+        assert_eq!(json["tiny"]["total"], total(parts));
+        assert_eq!(json["tiny"]["capacities"]["blocks"], 64);
+    }
+}
