@@ -331,7 +331,7 @@ impl Order<'_> {
         let (first, second) = (Mark::of_word(a), Mark::of_word(b));
         let shared = self.stream(first.stream).shared;
         let unknown = first.stream == second.stream && shared < first.seq && shared < second.seq;
-        unknown.then(|| if a < b { second } else { first })
+        unknown.then_some(if a < b { second } else { first })
     }
 
     /// The points of two neighbours as one block, where no stream loses by it (DESIGN: splitting and merging).
