@@ -10,6 +10,7 @@ use crate::block::{Block, Blocks, Class, MAX_HOMES, State};
 use crate::order::Mark;
 use crate::plant::{self, Plant};
 use crate::tree::{All, Key, Scope, UpTo, Watch};
+use crate::units::Seq;
 use core::cmp::Reverse;
 
 /// What an entry of the index is.
@@ -337,9 +338,17 @@ impl<'a> FreeIndex<'a> {
         }
     }
 
-    /// The first block of some bins from a key on, of those that the scope takes.
-    fn first(&self, blocks: &Blocks<'_>, home: usize, from: &Key, scope: &impl Scope) -> Option<usize> {
+    /// The first block of some bins from a key on, of those that the scope takes; of larger ones than `most` any or none.
+    fn first(
+        &self,
+        blocks: &Blocks<'_>,
+        home: usize,
+        (from, most): (&Key, u64),
+        scope: &impl Scope,
+    ) -> Option<usize> {
         let bins = self.bins.get(home);
+        let last = self.heads.of_size(most >> bins.unit);
+        let words = bins.words & (!0 >> (63_usize.saturating_sub(last / 64)));
         let mut bin = Bin { kind: home, bin: self.heads.of_size(from.size >> bins.unit) };
         // What is sought is often just there; in a bin beyond, everything is larger.
         if let Some(root) = self.heads.head(bin).slot() {
@@ -353,7 +362,10 @@ impl<'a> FreeIndex<'a> {
             }
         }
         loop {
-            bin = self.heads.next_filled(bin.next(), bins.words, |least| scope.admits(least))?;
+            bin = self.heads.next_filled(bin.next(), words, |least| scope.admits(least))?;
+            if bin.bin > last {
+                return None;
+            }
             if let Some(root) = self.heads.head(bin).slot()
                 && let Some(slot) = blocks.first_of(root, scope)
             {
@@ -482,7 +494,7 @@ impl<'a> FreeIndex<'a> {
             for bin in self.heads.filled(Bin { kind: home, bin: 0 }, bins.words) {
                 for (slot, block) in blocks.tree(self.heads.head(bin)) {
                     let right = block.home() == home && bin.bin == self.heads.of_size(block.size >> bins.unit);
-                    let reached = self.first(blocks, home, &Key::of(block), &All) == Some(slot);
+                    let reached = self.first(blocks, home, (&Key::of(block), u64::MAX), &All) == Some(slot);
                     if !right || !reached || blocks.is_astray(slot, bins.watch) {
                         return Err("the index: an entry is where it is looked for");
                     }
@@ -548,6 +560,11 @@ impl<R: Ord + Copy> Search<'_, '_, R> {
         }
     }
 
+    /// Larger ones do not matter any more.
+    fn most(&self) -> u64 {
+        self.best.map_or(u64::MAX, |(slot, _)| self.blocks.get(slot).size)
+    }
+
     /// Whether a block of just the size was found.
     fn is_exact(&self) -> bool {
         self.best.is_some_and(|(slot, _)| self.blocks.get(slot).size == self.size)
@@ -557,7 +574,7 @@ impl<R: Ord + Copy> Search<'_, '_, R> {
     #[inline]
     fn all(&mut self, index: &FreeIndex<'_>, home: usize, rank: R) {
         if index.bins.get(home).words != 0
-            && let Some(slot) = index.first(self.blocks, home, &Key::of_size(self.size), &All)
+            && let Some(slot) = index.first(self.blocks, home, (&Key::of_size(self.size), self.most()), &All)
         {
             self.offer(slot, rank);
         }
@@ -569,7 +586,9 @@ impl<R: Ord + Copy> Search<'_, '_, R> {
         let (Whose::Ones(stream) | Whose::Shared(stream)) = bins.whose else { return };
         for (rank, up_to) in sight.reaches(usize::from(stream), bins.former).into_iter().flatten() {
             let scope = UpTo(up_to.word());
-            if let Some(slot) = index.first(self.blocks, home, &Key::of_size(self.size), &scope) {
+            if up_to.seq > Seq::ZERO
+                && let Some(slot) = index.first(self.blocks, home, (&Key::of_size(self.size), self.most()), &scope)
+            {
                 self.offer(slot, rank);
             }
         }
@@ -591,7 +610,7 @@ impl<R: Ord + Copy> Search<'_, '_, R> {
         }
         let mut from = Key::of_size(self.size);
         for _ in 0..LOOKS {
-            let Some(slot) = index.first(self.blocks, home, &from, scope) else { return };
+            let Some(slot) = index.first(self.blocks, home, (&from, self.most()), scope) else { return };
             let block = self.blocks.get(slot);
             if let Some(rank) = sight.judge(block) {
                 return self.offer(slot, rank);
