@@ -34,7 +34,7 @@ pub struct Capacities {
 }
 
 impl Default for Capacities {
-    /// Enough for one process on one accelerator; about 15 MB.
+    /// Enough for one process on one accelerator; about 12 MB.
     fn default() -> Self {
         Self {
             streams: 64,
