@@ -202,7 +202,6 @@ fn a_warm_loop_on_two_streams_lays_a_marker_for_each_run_of_frees() {
 /// The smallest loop that moves the same granule in each round: what is live at once leaves no granule over, and each round
 /// begins at the front of what the last one moved behind.
 #[test]
-#[ignore = "a pool that is as small as its peak moves a granule in each round of such a loop, for ever"]
 fn a_warm_loop_moves_nothing_even_where_no_granule_is_spare() {
     let counted = Play::new(Device::Prompt, 1, 0).count("no granule spare", |p| {
         let first = p.malloc(0, 2 * MIB);
