@@ -40,7 +40,7 @@ impl<'a> Order<'a> {
     }
 
     /// Adds the heads and clocks of all that a legacy default stream follows. What they know of each other is less than
-    /// their heads, and left out; all is, where no stream waited since the legacy one took it over with a marker. FIGURES.
+    /// their heads, and left out; all is, where no stream waited since the legacy one took it over with a marker.
     fn write_followed(&mut self, slot: usize, which: Table, row: usize) {
         let news = self.stream(slot).caught_up != self.waits;
         let (rows, clocks, streams) = self.tables(which);
