@@ -339,13 +339,7 @@ impl<'a> FreeIndex<'a> {
     }
 
     /// The first block of some bins from a key on, of those that the scope takes; of larger ones than `most` any or none.
-    fn first(
-        &self,
-        blocks: &Blocks<'_>,
-        home: usize,
-        (from, most): (&Key, u64),
-        scope: &impl Scope,
-    ) -> Option<usize> {
+    fn first(&self, blocks: &Blocks<'_>, home: usize, (from, most): (&Key, u64), scope: &impl Scope) -> Option<usize> {
         let bins = self.bins.get(home);
         let last = self.heads.of_size(most >> bins.unit);
         let words = bins.words & (!0 >> (63_usize.saturating_sub(last / 64)));
