@@ -283,6 +283,29 @@ fn nothing_is_dropped_silently() {
     }
 }
 
+/// Stream 5 frees what stream 0 allocated, and the log has nothing between the two. The program must have had it: else
+/// what stream 5 gets next, in the same place, races with what stream 0 did there before, whatever the pool does.
+#[test]
+fn an_order_that_the_log_leaves_unsaid_is_given_to_the_device() {
+    let folder = Folder::new("unsaid");
+    let file = folder.log(
+        "1,1,allocate,0x1,100,0\n1,1,free,0x1,100,0\n1,1,allocate,0x2,100,0\n1,1,free,0x2,100,5\n\
+         1,1,allocate,0x3,100,5\n1,1,free,0x3,100,5\n",
+    );
+    let drivers = if cfg!(target_os = "linux") { ["sim", "host"].as_slice() } else { &["sim"] };
+    for driver in drivers {
+        for policy in ["same", "event", "opportunistic", "internal", "all"] {
+            for lag in ["0", "1", "none"] {
+                let lag = if *driver == "sim" { format!("--lag {lag}") } else { String::new() };
+                let value = json(&file, &format!("--driver {driver} --policy {policy} {lag}"));
+                let counts = ["mallocs", "frees", "assumed_order", "bytes_checked"];
+                assert_eq!(counts.map(|key| number(&value, key)), [3, 3, 1, 300], "{driver}, {policy} {lag}");
+                assert_eq!(number(&value["reuse"], "same_stream"), 2, "{driver}, {policy} {lag}: the place came back");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_mark_may_have_a_name() {
     let folder = Folder::new("mark");

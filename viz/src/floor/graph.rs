@@ -1,7 +1,7 @@
 //! The calls of a program as a graph: what each weighs, and what comes before it.
 
 use super::segment::Segment;
-use crate::import::{Op, Program, Touch};
+use crate::import::{Op, Program, Tie};
 
 /// A node by its number.
 pub(super) type Node = u32;
@@ -101,7 +101,7 @@ impl Builder<'_> {
         let what = self.program.blocks[block];
         self.enter(what.stream);
         self.push(what.stream, self.weight(block));
-        if what.touch == Touch::Unordered {
+        if what.tie == Tie::Assumed {
             self.graph.assumed_order = true;
             self.mallocs[block] = self.close(what.stream);
         }

@@ -1,7 +1,7 @@
 //! The floor against a count of every set of blocks, and by hand.
 
 use super::*;
-use crate::import::{Block, Op, Touch};
+use crate::import::{Block, Op, Tie};
 
 /// Small numbers from a seed.
 struct Dice(u64);
@@ -72,7 +72,7 @@ fn program(dice: &mut Dice, length: usize, only_ordered: bool) -> Program {
             0..4 if program.blocks.len() < 9 => {
                 let size = 1 + dice.below(40) as u64;
                 live.push((program.blocks.len(), number));
-                program.blocks.push(Block { size, stream, touch: Touch::Ordered });
+                program.blocks.push(Block { size, stream, tie: Tie::Logged });
                 Op::Allocate { block: program.blocks.len() - 1 }
             }
             4..8 if !live.is_empty() => {
@@ -81,7 +81,7 @@ fn program(dice: &mut Dice, length: usize, only_ordered: bool) -> Program {
                 let ordered = Before::new(&program.ops, &program.blocks).reaches(malloc, number);
                 program.ops.pop();
                 if !ordered && !only_ordered {
-                    program.blocks[block].touch = Touch::Unordered;
+                    program.blocks[block].tie = Tie::Assumed;
                 }
                 let own = program.blocks[block].stream;
                 Op::Free { block, stream: if ordered || !only_ordered { stream } else { own } }
@@ -137,7 +137,7 @@ fn where_frees_are_not_ordered_it_is_a_lower_bound() {
     for seed in 0..2_000 {
         let program = program(&mut Dice(seed), 24, false);
         let floor = Floor::of(&program, 1);
-        let unordered = program.blocks.iter().any(|block| block.touch == Touch::Unordered);
+        let unordered = program.blocks.iter().any(|block| block.tie == Tie::Assumed);
         assert_eq!(floor.exactness == Exactness::LowerBound, unordered);
         let right = brute(&program, 1);
         assert!(floor.bytes <= right && floor.bytes >= program.peak_within(u64::MAX), "seed {seed}: {program:?}");

@@ -11,7 +11,7 @@ mod row;
 mod snapshot;
 
 pub use order::{Order, Place};
-pub use program::{Aside, Block, Op, Program, Touch};
+pub use program::{Aside, Block, Op, Program, Tie};
 pub use row::{ImportError, Spot};
 
 use std::io::Read;

@@ -1,7 +1,7 @@
 //! Who is ordered before whom in a log, from its own `record`, `wait` and `sync` rows alone.
 //!
-//! The allocator under test answers the same question; this answers it a second time and more simply, to know where a
-//! kernel may touch a block without a race of the log's own making.
+//! The allocator under test answers the same question; this answers it a second time and more simply, to know where the
+//! log leaves an order unsaid that its program must have had.
 
 /// A place in the order: a stream and how far it had come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

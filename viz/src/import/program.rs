@@ -49,14 +49,14 @@ pub enum Op {
     Nothing,
 }
 
-/// Whether kernels may touch a block.
+/// Where the order of a block's free behind its allocation comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Touch {
-    /// The free comes after the allocation in the log's own order: bytes can be written and checked.
-    Ordered,
-    /// The log frees the block on a stream that it orders nowhere behind the allocation (RMM's own logs hold no events):
-    /// a kernel there would race with the first one, so there is none.
-    Unordered,
+pub enum Tie {
+    /// From the log's own rows.
+    Logged,
+    /// From nowhere: the log frees the block on a stream that it orders nowhere behind the allocation (RMM's own logs hold
+    /// no events). Either the program ordered the two without saying so, or it raced; the first is assumed.
+    Assumed,
 }
 
 /// One allocation.
@@ -66,8 +66,8 @@ pub struct Block {
     pub size: u64,
     /// The stream that allocates it.
     pub stream: usize,
-    /// Whether kernels may touch it.
-    pub touch: Touch,
+    /// What orders its free behind it.
+    pub tie: Tie,
 }
 
 /// A log, ready to be replayed.
@@ -226,7 +226,7 @@ impl Builder {
         let live = Live { block: self.program.blocks.len(), at: row.at, place: self.order.step(stream) };
         let block = live.block;
         self.live.insert(row.pointer, live);
-        self.program.blocks.push(Block { size, stream, touch: Touch::Ordered });
+        self.program.blocks.push(Block { size, stream, tie: Tie::Logged });
         Ok(Op::Allocate { block })
     }
 
@@ -241,7 +241,7 @@ impl Builder {
         if let Some(block) = self.program.blocks.get_mut(live.block) {
             self.program.aside.compare(row, block.size);
             if !self.order.reached(stream, live.place) {
-                block.touch = Touch::Unordered;
+                block.tie = Tie::Assumed;
             }
         }
         self.order.step(stream);
@@ -379,13 +379,13 @@ mod tests {
     }
 
     #[test]
-    fn a_free_that_nothing_orders_behind_the_allocation_is_not_touched() {
+    fn what_orders_a_free_behind_its_allocation() {
         let race = read("1,1,allocate,1,8,0\n1,1,free,1,8,1\n").expect("is readable");
-        assert_eq!(race.blocks[0].touch, Touch::Unordered);
+        assert_eq!(race.blocks[0].tie, Tie::Assumed);
         let tied = read("1,1,allocate,1,8,0\n1,1,record,9,0,0\n1,1,wait,9,0,1\n1,1,free,1,8,1\n").expect("is readable");
-        assert_eq!(tied.blocks[0].touch, Touch::Ordered);
+        assert_eq!(tied.blocks[0].tie, Tie::Logged);
         let synced = read("1,1,allocate,1,8,0\n1,1,sync,0,0,-1\n1,1,free,1,8,1\n").expect("is readable");
-        assert_eq!(synced.blocks[0].touch, Touch::Ordered);
+        assert_eq!(synced.blocks[0].tie, Tie::Logged);
     }
 
     /// The right values were counted by a few lines of Python.

@@ -145,7 +145,11 @@ impl<'a, V: Venue> Machine<'a, V> {
     }
 
     fn free(&mut self, mapped: &Mapped, stream: usize) -> Result<(), Failure> {
-        let stream = self.stream(stream)?;
+        let (stream, own) = (self.stream(stream)?, self.stream(mapped.stream)?);
+        if stream != own {
+            // Whatever orders the two in the log, nothing does here.
+            self.venue.order(own, stream)?;
+        }
         self.venue.check(stream, mapped.at, mapped.bytes, mapped.seed)?;
         self.unmap(mapped, stream).map_err(failed("freeing without a pool"))?;
         self.outcome.frees += 1;

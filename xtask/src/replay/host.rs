@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::size;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use weir::driver::NativeStream;
+use weir::driver::{MarkerSlot, NativeStream};
 use weir::policy::StreamKind;
 use weir::units::{Bytes, DevicePtr};
 use weir_ffi::arenas::HeapArenas;
@@ -43,19 +43,20 @@ impl Tally {
 /// The host driver as a venue.
 struct HostVenue {
     driver: HostDriver,
+    spare: MarkerSlot,
     tally: Arc<Tally>,
 }
 
 impl HostVenue {
     /// A host device with `WEIR_HOST_BYTES` of memory; where that is not set, with 64 GiB or as much as the log may need.
     /// It is sparse.
-    fn new(needed: Bytes) -> Result<Self, Failure> {
+    fn new(needed: Bytes, spare: MarkerSlot) -> Result<Self, Failure> {
         let total = match std::env::var("WEIR_HOST_BYTES") {
             Err(_) => DEFAULT_TOTAL.max(needed.min(MOST)),
             Ok(text) => size::parse(&text).map_err(|error| Failure::Unreadable(format!("WEIR_HOST_BYTES: {error}")))?,
         };
         let driver = HostDriver::new(HostConfig::with_total(total)).map_err(failed("making the host device"))?;
-        Ok(Self { driver, tally: Arc::default() })
+        Ok(Self { driver, spare, tally: Arc::default() })
     }
 }
 
@@ -68,6 +69,10 @@ impl Venue for HostVenue {
 
     fn name(&self) -> &'static str {
         "host"
+    }
+
+    fn spare(&self) -> MarkerSlot {
+        self.spare
     }
 
     fn stream(&self) -> Result<NativeStream, Failure> {
@@ -139,7 +144,7 @@ pub(super) fn perform<J: Job>(program: &Program, options: &Options, job: J) -> R
     let available = Available::now();
     available.admit(program.peak_within(most.0)).map_err(Failure::Failed)?;
     let sizing = Sizing::of(program, most, HostConfig::default().alignment);
-    let venue = HostVenue::new(sizing.memory)?;
+    let venue = HostVenue::new(sizing.memory, sizing.spare())?;
     let HostConfig { total, granularity, .. } = *venue.driver.config();
     let limit = options.limit.map_or(total, |limit| limit.round_up(granularity).unwrap_or(limit));
     if limit > total {

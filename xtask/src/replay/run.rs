@@ -15,7 +15,7 @@ use weir::policy::{Destroy, PoolConfig, StreamKind};
 use weir::trace::MAX_NAME;
 use weir::units::{Bytes, DevicePtr};
 use weir::{Arenas, Local, StreamConfig};
-use weir_viz::import::{Block, Op, Program, Touch};
+use weir_viz::import::{Block, Op, Program, Tie};
 
 /// The one device of a replay.
 pub(crate) const DEVICE: DeviceId = DeviceId(0);
@@ -35,7 +35,7 @@ pub(crate) struct Held {
     pub(crate) seed: u64,
     /// The stream that allocated it.
     stream: usize,
-    touch: Touch,
+    tie: Tie,
 }
 
 /// What a replay runs on.
@@ -143,10 +143,9 @@ impl<'a, V: Venue> Run<'a, V> {
         self.frees += frees;
     }
 
-    /// The largest live block of the log that kernels may touch.
+    /// The largest live block of the log.
     pub(crate) fn largest(&self) -> Option<Held> {
-        let touched = self.held.iter().flatten().filter(|held| held.touch == Touch::Ordered);
-        touched.max_by_key(|held| held.bytes).copied()
+        self.held.iter().flatten().max_by_key(|held| held.bytes).copied()
     }
 
     /// Replays one row.
@@ -195,7 +194,7 @@ impl<'a, V: Venue> Run<'a, V> {
     }
 
     fn allocate(&mut self, block: usize) -> Result<(), Failure> {
-        let Some(Block { size, stream, touch }) = self.program.blocks.get(block).copied() else {
+        let Some(Block { size, stream, tie }) = self.program.blocks.get(block).copied() else {
             return Ok(());
         };
         let lane = self.lane(stream)?;
@@ -213,10 +212,8 @@ impl<'a, V: Venue> Run<'a, V> {
             Err(error) => return Err(failed("allocating")(error)),
         };
         self.mallocs += 1;
-        let held = Held { at, bytes: Bytes(size), seed: block as u64 + 1, stream, touch };
-        if touch == Touch::Ordered {
-            self.venue.fill(lane.native, at, held.bytes, held.seed)?;
-        }
+        let held = Held { at, bytes: Bytes(size), seed: block as u64 + 1, stream, tie };
+        self.venue.fill(lane.native, at, held.bytes, held.seed)?;
         if let Some(place) = self.held.get_mut(block) {
             *place = Some(held);
         }
@@ -236,9 +233,11 @@ impl<'a, V: Venue> Run<'a, V> {
     }
 
     fn release(&self, held: Held, lane: Lane) -> Result<(), Failure> {
-        if held.touch == Touch::Ordered {
-            self.venue.check(lane.native, held.at, held.bytes, held.seed)?;
+        if held.tie == Tie::Assumed {
+            // The device gets the order that the log leaves unsaid; the pool, as in the program, never hears of it.
+            self.venue.order(self.lane(held.stream)?.native, lane.native)?;
         }
+        self.venue.check(lane.native, held.at, held.bytes, held.seed)?;
         self.runtime.free_async(held.at, lane.id).map_err(failed("freeing"))
     }
 
@@ -313,7 +312,7 @@ impl<'a, V: Venue> Run<'a, V> {
     fn summary(&self) -> Result<Summary, Failure> {
         let stats = self.runtime.stats(self.pool).map_err(failed("reading the pool's numbers"))?;
         let properties = self.venue.driver().properties(DEVICE).map_err(failed("asking the driver"))?;
-        let untouched = self.program.blocks.iter().filter(|block| block.touch == Touch::Unordered);
+        let assumed = self.program.blocks.iter().filter(|block| block.tie == Tie::Assumed);
         Ok(Summary {
             driver: self.venue.name(),
             policy: self.policy.to_owned(),
@@ -325,7 +324,7 @@ impl<'a, V: Venue> Run<'a, V> {
             skipped_frees: self.skipped + self.program.aside.frees,
             aside: self.program.aside,
             from_log: self.program.notes.iter().cloned().chain(self.beyond()).collect(),
-            untouched: untouched.count() as u64,
+            assumed: assumed.count() as u64,
             peak_used: stats.used_high.0,
             peak_requested: stats.requested_high.0,
             peak_reserved: stats.reserved_high.0,

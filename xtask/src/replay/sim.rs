@@ -9,7 +9,7 @@ use super::{ALIGNMENT, Lag, Maps, Options, Simulated};
 use crate::failure::Failure;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use weir::driver::{Capabilities, NativeStream};
+use weir::driver::{Capabilities, MarkerSlot, NativeStream};
 use weir::sim::{
     DeviceConfig, Issue, Sim, SimArenas, SimDevice, SimGranule, SimMarker, SimOp, SimPage, SimPiece, SimRange,
     SimStream,
@@ -37,7 +37,7 @@ struct Boxes {
 
 impl Boxes {
     fn new(sizing: &Sizing, granules: usize) -> Self {
-        let markers = sizing.events + sizing.markers;
+        let markers = sizing.spare().0 as usize + 1;
         Self {
             devices: vec![SimDevice::EMPTY; 1],
             ranges: vec![SimRange::EMPTY; 4],
@@ -77,6 +77,7 @@ impl Boxes {
 /// The simulation as a venue.
 struct SimVenue<'a> {
     sim: Sim<'a>,
+    spare: MarkerSlot,
     lag: Lag,
     /// Where the work of the rows begins that may be unfinished, the oldest first.
     begun: RefCell<VecDeque<Issue>>,
@@ -92,6 +93,10 @@ impl<'a> Venue for SimVenue<'a> {
 
     fn name(&self) -> &'static str {
         "sim"
+    }
+
+    fn spare(&self) -> MarkerSlot {
+        self.spare
     }
 
     fn stream(&self) -> Result<NativeStream, Failure> {
@@ -176,7 +181,7 @@ pub(super) fn perform<J: Job>(
     Available::now().admit_arenas(&capacities).map_err(Failure::Failed)?;
     let mut boxes = Boxes::new(&sizing, count);
     let sim = Sim::new(boxes.lend(), &[device], SEED).map_err(failed("making the simulated device"))?;
-    let venue = SimVenue { sim, lag: how.lag, begun: RefCell::default(), checked: Cell::new(0) };
+    let venue = SimVenue { sim, spare: sizing.spare(), lag: how.lag, begun: RefCell::default(), checked: Cell::new(0) };
     let mut arenas = HeapArenas::new(capacities);
     job.run(&venue, arenas.lend(), program, &options)
 }

@@ -1,6 +1,7 @@
 //! How much of everything a replay of a log needs, so that nothing runs out but the pool's own limit.
 
 use weir::Capacities;
+use weir::driver::MarkerSlot;
 use weir::units::{Bytes, GIB};
 use weir_viz::import::{Op, Program};
 
@@ -49,6 +50,11 @@ impl Sizing {
             rows: program.ops.len(),
             live: live(program) + AROUND,
         }
+    }
+
+    /// The first marker slot behind those of the runtime's [`capacities`](Self::capacities).
+    pub(crate) fn spare(&self) -> MarkerSlot {
+        MarkerSlot(u32::try_from(self.events + self.markers).unwrap_or(u32::MAX))
     }
 
     /// The runtime's arenas for a device of so many granules.

@@ -71,8 +71,8 @@ pub(crate) struct Summary {
     pub(crate) aside: Aside,
     /// Blocks that the log left live.
     pub(crate) freed_at_end: u64,
-    /// Allocations without kernels, because the log does not order their free behind them.
-    pub(crate) untouched: u64,
+    /// Blocks whose free the log does not order behind their allocation: the device gets that order.
+    pub(crate) assumed: u64,
     pub(crate) peak_used: u64,
     pub(crate) peak_requested: u64,
     pub(crate) peak_reserved: u64,
@@ -111,7 +111,7 @@ impl Summary {
             "skipped_frees": self.skipped_frees,
             "missized_frees": self.aside.missized,
             "freed_at_end": self.freed_at_end,
-            "untouched": self.untouched,
+            "assumed_order": self.assumed,
             "peak_used_bytes": self.peak_used,
             "peak_requested_bytes": self.peak_requested,
             "peak_reserved_bytes": self.peak_reserved,
@@ -177,10 +177,11 @@ impl Summary {
         if self.freed_at_end > 0 {
             notes.push(format!("{} blocks were live at the end of the log and freed then", self.freed_at_end));
         }
-        if self.untouched > 0 {
+        if self.assumed > 0 {
             notes.push(format!(
-                "{} blocks were freed on a stream that the log does not order behind their allocation; no kernel touched them",
-                self.untouched
+                "{} blocks were freed on a stream that the log does not order behind their allocation; \
+                 the device was given that order, the pool was not told",
+                self.assumed
             ));
         }
         if self.lost_records > 0 {

@@ -1,7 +1,8 @@
 //! What a replay needs of a device beyond weir's driver: streams, and kernels that write and check blocks.
 
+use super::run::failed;
 use crate::failure::Failure;
-use weir::driver::{Driver, NativeStream};
+use weir::driver::{Driver, MarkerSlot, NativeStream};
 use weir::units::{Bytes, DevicePtr};
 
 /// A device to replay on.
@@ -17,6 +18,15 @@ pub(crate) trait Venue {
 
     /// Makes a stream.
     fn stream(&self) -> Result<NativeStream, Failure>;
+
+    /// A marker slot that no pool on this venue uses.
+    fn spare(&self) -> MarkerSlot;
+
+    /// On the device, `after` goes on only when `before` has done what is queued on it now. No pool learns of it.
+    fn order(&self, before: NativeStream, after: NativeStream) -> Result<(), Failure> {
+        self.driver().lay(self.spare(), before).map_err(failed("marking a stream"))?;
+        self.driver().wait(after, self.spare()).map_err(failed("making a stream wait"))
+    }
 
     /// Queues a kernel that writes every byte of a block; what it writes depends on `seed`.
     fn fill(&self, on: NativeStream, at: DevicePtr, bytes: Bytes, seed: u64) -> Result<(), Failure>;
