@@ -1,8 +1,8 @@
 //! Heads of lists by size, and which of them hold anything: segregated fits in steps of a power of two within each octave,
 //! two levels of 64 (Masmano et al. 2004 find the next list that is filled in the same way). Knows neither blocks nor pools.
 //!
-//! For each 64 heads a word says which are filled, and the least mark in those, so that what lies above a mark is passed
-//! over 64 heads at a time. Which words are not 0 is said by a word of their owner's.
+//! For each 64 heads a word says which are filled, and the least mark in those, in all and in each eight, so that what lies
+//! above a mark is passed over 64 heads at a time and then eight. Which words are not 0 is said by a word of their owner's.
 
 use crate::arena::{Empty, Link, Slots};
 
@@ -39,10 +39,39 @@ pub struct HeadWord {
     filled: u64,
     /// The least mark in them.
     least: u64,
+    /// The same for each eight.
+    parts: [u64; PARTS],
+}
+
+/// Eights in a word.
+const PARTS: usize = 8;
+
+impl HeadWord {
+    /// Those of the same eight as this bit.
+    const fn beside(bit: u32) -> u64 {
+        0xff << (bit & 0x38)
+    }
+
+    /// The least mark of the eight with this bit.
+    fn part(&self, bit: u32) -> u64 {
+        self.parts.get(bit as usize / 8 % PARTS).copied().unwrap_or(0)
+    }
+
+    fn set_part(&mut self, bit: u32, mark: u64) {
+        if let Some(part) = self.parts.get_mut(bit as usize / 8 % PARTS) {
+            *part = mark;
+        }
+    }
+
+    /// The first bit of each eight of which any is filled.
+    fn eights(&self) -> impl Iterator<Item = u32> + use<> {
+        let filled = self.filled;
+        (0..64).step_by(PARTS).filter(move |&bit| filled & Self::beside(bit) != 0)
+    }
 }
 
 impl Empty for HeadWord {
-    const EMPTY: Self = Self { filled: 0, least: 0 };
+    const EMPTY: Self = Self { filled: 0, least: 0, parts: [0; PARTS] };
 }
 
 /// Heads of many kinds, in lent memory. The words of a kind that are not 0 are its owner's to know.
@@ -119,12 +148,15 @@ impl<'a> Heads<'a> {
     #[inline]
     pub(crate) fn fill(&mut self, bin: Bin, mark: u64, words: &mut u64) {
         let word = self.words.get_mut(self.word_of(bin));
-        if word.filled == 0 {
+        let (bit, filled) = ((bin.bin % 64) as u32, word.filled);
+        if filled == 0 {
             word.least = mark;
             *words |= 1 << (bin.bin / 64);
         }
-        word.filled |= bin.bit();
         word.least = word.least.min(mark);
+        let part = if filled & HeadWord::beside(bit) == 0 { mark } else { word.part(bit).min(mark) };
+        word.set_part(bit, part);
+        word.filled |= bin.bit();
     }
 
     /// A head is empty from now on.
@@ -137,37 +169,62 @@ impl<'a> Heads<'a> {
         }
     }
 
-    /// A mark left a head: if it was the least of its word, that is found anew. O(64).
+    /// A mark left a head: if it was the least of its eight, that is found anew, and so on. O(8).
     #[inline]
     pub(crate) fn raise(&mut self, bin: Bin, gone: u64, least_of: impl Fn(Link) -> u64) {
-        let HeadWord { filled, least } = *self.words.get(self.word_of(bin));
-        if gone <= least && filled != 0 {
-            let first = bin.bin & !63;
-            let heads = bits(filled).map(|bit| self.head(Bin { bin: first.wrapping_add(bit), ..bin }));
-            let least = heads.map(least_of).fold(u64::MAX, u64::min);
-            self.words.get_mut(self.word_of(bin)).least = least;
+        let word = self.words.get(self.word_of(bin));
+        let bit = (bin.bin % 64) as u32;
+        if gone <= word.part(bit) {
+            let part = self.least_of_eight(bin, word.filled, least_of);
+            let word = self.words.get_mut(self.word_of(bin));
+            word.set_part(bit, part);
+            if gone <= word.least {
+                word.least = word.eights().map(|bit| word.part(bit)).fold(u64::MAX, u64::min);
+            }
         }
     }
 
-    /// The least mark of a kind. O(64).
-    pub(crate) fn least(&self, kind: usize, words: u64) -> Option<u64> {
-        bits(words).map(|at| self.words.get(self.word_of(Bin { kind, bin: at * 64 })).least).min()
+    /// The least mark in the eight heads that one is among.
+    fn least_of_eight(&self, bin: Bin, filled: u64, least_of: impl Fn(Link) -> u64) -> u64 {
+        let heads = bits(filled & HeadWord::beside((bin.bin % 64) as u32));
+        let first = bin.bin & !63;
+        heads.map(|bit| least_of(self.head(Bin { bin: first.wrapping_add(bit), ..bin }))).fold(u64::MAX, u64::min)
     }
 
-    /// The next filled head of a kind from one on, those passed over in whose word nothing is admitted. O(64).
+    /// Whether what is said of a kind's marks is not so.
+    pub(crate) fn is_astray(&self, kind: usize, words: u64, least_of: impl Fn(Link) -> u64) -> bool {
+        let wrong = |at: usize| {
+            let bin = Bin { kind, bin: at * 64 };
+            let word = self.words.get(self.word_of(bin));
+            let of_eight = |bit: u32| {
+                self.least_of_eight(Bin { bin: bin.bin.wrapping_add(bit as usize), kind }, word.filled, &least_of)
+            };
+            word.eights().any(|bit| word.part(bit) != of_eight(bit))
+                || word.eights().map(of_eight).fold(u64::MAX, u64::min) != word.least
+        };
+        bits(words).any(wrong)
+    }
+
+    /// The next filled head of a kind from one on, those passed over in whose eight nothing is admitted. O(64).
     #[inline]
     pub(crate) fn next_filled(&self, from: Bin, words: u64, admits: impl Fn(u64) -> bool) -> Option<Bin> {
         let at = from.bin / 64;
         let rest = words.checked_shr(at as u32).unwrap_or(0) << (at & 63);
-        let mut mask = !0 << (from.bin % 64);
         for found in bits(rest) {
+            let mask = if found == at { !0 << (from.bin % 64) } else { !0 };
             let first = Bin { bin: found * 64, ..from };
-            let HeadWord { filled, least } = *self.words.get(self.word_of(first));
-            let filled = if found == at { filled & mask } else { filled };
-            if filled != 0 && admits(least) {
-                return Some(Bin { bin: first.bin.wrapping_add(filled.trailing_zeros() as usize), ..from });
+            let word = self.words.get(self.word_of(first));
+            let mut filled = word.filled & mask;
+            if !admits(word.least) {
+                continue;
             }
-            mask = !0;
+            while filled != 0 {
+                let bit = filled.trailing_zeros();
+                if admits(word.part(bit)) {
+                    return Some(Bin { bin: first.bin.wrapping_add(bit as usize), ..from });
+                }
+                filled &= !HeadWord::beside(bit);
+            }
         }
         None
     }

@@ -1,7 +1,6 @@
-//! Blocks: runs of addresses in one state that tile each pool's range. Knows addresses and states, not order.
+//! A block: a run of addresses in one state. Knows addresses and states, not order.
 
-use crate::arena::{Empty, Link, Lookup, Slots};
-use crate::error::{Arena, ArenaFull};
+use crate::arena::{Empty, Link};
 use crate::id::{AllocId, LabelId};
 use crate::order::{Mark, PLACES, Points};
 use core::fmt;
@@ -20,6 +19,8 @@ pub(crate) enum State {
     Transit = 3,
     /// An unmap failed; offered to nobody, tried again at the next release.
     Quarantined = 4,
+    /// Not a block: it says where a live one is that the lookup has no cell for.
+    Signpost = 5,
     /// Mapped and reusable. The largest number in the highest bits of the tag: one comparison tells.
     Free = 7,
 }
@@ -111,7 +112,24 @@ impl Block {
         Part::FINDABLE.of(self.tag) != 0
     }
 
-    const fn set_findable(&mut self, findable: bool) {
+    /// What lies behind the first `size` bytes of a block in this slot: it inherits everything but a place in the lookup.
+    pub(crate) fn rest_after(&self, size: u64, slot: usize) -> Self {
+        Self {
+            at: self.at.wrapping_add(size),
+            size: self.size.wrapping_sub(size),
+            prev: Link::to(slot),
+            tag: Part::FINDABLE.put(self.tag, 0),
+            ..*self
+        }
+    }
+
+    /// Says where the block that starts at `at` is.
+    pub(crate) const fn signpost(at: u64, slot: usize) -> Self {
+        let tag = Part::STATE.put(0, State::Signpost as u32);
+        Self { at, next: Link::to(slot), tag, ..Self::EMPTY }
+    }
+
+    pub(crate) const fn set_findable(&mut self, findable: bool) {
         self.tag = Part::FINDABLE.put(self.tag, findable as u32);
     }
 
@@ -153,6 +171,7 @@ impl Block {
             2 => State::Hole,
             3 => State::Transit,
             4 => State::Quarantined,
+            5 => State::Signpost,
             7 => State::Free,
             _ => State::Unused,
         }
@@ -366,204 +385,4 @@ impl Block {
 impl Empty for Block {
     const EMPTY: Self =
         Self { at: 0, size: 0, words: [0; PLACES], prev: Link::NONE, next: Link::NONE, links: [0; 2], up: 0, tag: 0 };
-}
-
-/// The arena of blocks and the lookup of live ones by address.
-pub(crate) struct Blocks<'a> {
-    slots: Slots<'a, Block>,
-    lookup: Lookup<'a>,
-    /// Slots given back, linked by `next`.
-    spare: Link,
-    /// Slots that were never used come after this many.
-    touched: usize,
-    in_use: usize,
-}
-
-impl<'a> Blocks<'a> {
-    pub(crate) fn new(slots: &'a mut [Block], lookup: &'a mut [Link]) -> Self {
-        let most = slots.len().min(MAX_BLOCKS);
-        let slots = slots.get_mut(..most).unwrap_or_default();
-        Self { slots: Slots::new(slots), lookup: Lookup::new(lookup), spare: Link::NONE, touched: 0, in_use: 0 }
-    }
-
-    /// The slot, if there is one.
-    #[inline]
-    pub(crate) fn look(&self, slot: usize) -> Option<&Block> {
-        self.slots.look(slot)
-    }
-
-    /// The slot, if there is one.
-    #[inline]
-    pub(crate) fn look_mut(&mut self, slot: usize) -> Option<&mut Block> {
-        self.slots.look_mut(slot)
-    }
-
-    /// Whether the link leads to a free block.
-    #[inline]
-    pub(crate) fn is_free(&self, link: Link) -> bool {
-        link.slot().and_then(|slot| self.look(slot)).is_some_and(|block| block.state() == State::Free)
-    }
-
-    #[inline]
-    pub(crate) fn get(&self, slot: usize) -> &Block {
-        self.slots.get(slot)
-    }
-
-    #[inline]
-    pub(crate) fn get_mut(&mut self, slot: usize) -> &mut Block {
-        self.slots.get_mut(slot)
-    }
-
-    pub(crate) fn strayed(&self) -> bool {
-        self.slots.strayed()
-    }
-
-    pub(crate) fn in_use(&self) -> usize {
-        self.in_use
-    }
-
-    /// Slots that are left.
-    pub(crate) fn room(&self) -> usize {
-        self.slots.len().saturating_sub(self.in_use)
-    }
-
-    /// Whether so many slots are left.
-    #[inline]
-    pub(crate) fn has_room(&self, slots: usize) -> bool {
-        self.in_use.wrapping_add(slots) <= self.slots.len()
-    }
-
-    pub(crate) fn full(&self) -> ArenaFull {
-        ArenaFull { arena: Arena::Blocks, capacity: self.slots.len() }
-    }
-
-    /// A slot for `block`, not linked to any neighbour.
-    pub(crate) fn add(&mut self, block: Block) -> Result<usize, ArenaFull> {
-        let slot = match self.spare.slot() {
-            Some(slot) => {
-                self.spare = self.slots.get(slot).next;
-                slot
-            }
-            None if self.touched < self.slots.len() => {
-                self.touched = self.touched.wrapping_add(1);
-                self.touched.wrapping_sub(1)
-            }
-            None => return Err(self.full()),
-        };
-        self.in_use = self.in_use.wrapping_add(1);
-        *self.slots.get_mut(slot) = block;
-        Ok(slot)
-    }
-
-    /// Gives a slot back.
-    pub(crate) fn remove(&mut self, slot: usize) {
-        self.withdraw(slot);
-        *self.slots.get_mut(slot) = Block { next: self.spare, ..Block::EMPTY };
-        self.spare = Link::to(slot);
-        self.in_use = self.in_use.saturating_sub(1);
-    }
-
-    /// Cuts a block after `size` bytes; the second part inherits everything, its points and class included. It gets no
-    /// place in any index.
-    pub(crate) fn split(&mut self, slot: usize, size: u64) -> Result<usize, ArenaFull> {
-        let first = *self.get(slot);
-        let second = self.add(Block {
-            at: first.at.wrapping_add(size),
-            size: first.size.wrapping_sub(size),
-            prev: Link::to(slot),
-            tag: Part::FINDABLE.put(first.tag, 0),
-            ..first
-        })?;
-        if let Some(next) = first.next.slot() {
-            self.get_mut(next).prev = Link::to(second);
-        }
-        let block = self.get_mut(slot);
-        block.size = size;
-        block.next = Link::to(second);
-        Ok(second)
-    }
-
-    /// Joins a block with its successor, which must be in no index; its facts are the caller's concern.
-    pub(crate) fn absorb_next(&mut self, slot: usize) {
-        let Some(second) = self.get(slot).next.slot() else {
-            return;
-        };
-        let Block { size, next, .. } = *self.get(second);
-        let first = self.get_mut(slot);
-        first.size = first.size.wrapping_add(size);
-        first.next = next;
-        if let Some(next) = next.slot() {
-            self.get_mut(next).prev = Link::to(slot);
-        }
-        self.remove(second);
-    }
-
-    /// Makes a block findable by its address. It stays so while it begins there, free or live: most memory that is freed is
-    /// soon taken again from the same address, and the lookup is not touched then.
-    #[must_use]
-    pub(crate) fn publish(&mut self, slot: usize) -> bool {
-        let block = self.slots.get_mut(slot);
-        if block.is_findable() {
-            return true;
-        }
-        block.set_findable(true);
-        self.lookup.insert(block.at, slot)
-    }
-
-    /// Takes a block out of the lookup.
-    fn withdraw(&mut self, slot: usize) {
-        let block = self.slots.get_mut(slot);
-        if block.is_findable() {
-            block.set_findable(false);
-            let (at, slots) = (block.at, &self.slots);
-            self.lookup.remove(at, |s| slots.get(s).at);
-        }
-    }
-
-    /// The block that starts at `at`, if it is live; one that is not may be found as well.
-    #[inline]
-    pub(crate) fn find(&self, at: u64) -> Option<usize> {
-        self.lookup.find(at, |slot| self.slots.is(slot, |block| block.at == at))
-    }
-
-    /// The blocks of a range in address order, beginning with `first`.
-    pub(crate) fn walk(&self, first: Link) -> Walk<'_, 'a> {
-        Walk { blocks: self, next: first, steps: self.slots.len() }
-    }
-
-    /// The same backwards, beginning with `last`.
-    pub(crate) fn walk_back(&self, last: Link) -> impl Iterator<Item = (usize, &Block)> {
-        let mut next = last;
-        (0..self.slots.len()).map_while(move |_| {
-            let slot = next.slot()?;
-            let block = self.slots.get(slot);
-            next = block.prev;
-            Some((slot, block))
-        })
-    }
-
-    /// The block that holds `at`; walks the range, for error reports.
-    pub(crate) fn holding(&self, first: Link, at: u64) -> Option<usize> {
-        self.walk(first).find(|&(_, b)| b.at <= at && at < b.end()).map(|(slot, _)| slot)
-    }
-}
-
-/// Blocks in address order.
-pub(crate) struct Walk<'b, 'a> {
-    blocks: &'b Blocks<'a>,
-    next: Link,
-    /// A bound, so that a damaged list ends too.
-    steps: usize,
-}
-
-impl<'b> Iterator for Walk<'b, '_> {
-    type Item = (usize, &'b Block);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let slot = self.next.slot()?;
-        self.steps = self.steps.checked_sub(1)?;
-        let block = self.blocks.get(slot);
-        self.next = block.next;
-        Some((slot, block))
-    }
 }

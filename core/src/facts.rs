@@ -1,7 +1,8 @@
 //! The facts that judgement reads: order, blocks, sizes, granules and pools side by side, so that none knows another.
 
 use crate::arena::Slots;
-use crate::block::{Block, Blocks};
+use crate::block::Block;
+use crate::blocks::Blocks;
 use crate::error::BadId;
 use crate::free_index::FreeIndex;
 use crate::granule::Granules;

@@ -4,14 +4,16 @@
 //! so on (see [`Whose`]). So a search for a stream looks once at each kind, up to the position of it that counts as reached,
 //! instead of at blocks that it may not have. Each kind has *bins* by size, and a [tree](crate::tree) in each bin.
 
+mod search;
+
+pub(crate) use search::{PICKS, Sight, WAYS};
+
 use crate::arena::{Empty, Link, Slots};
 use crate::bins::{Bin, HeadWord, Heads};
-use crate::block::{Block, Blocks, Class, MAX_HOMES, State};
+use crate::block::{Block, Class, MAX_HOMES, State};
+use crate::blocks::Blocks;
 use crate::order::Mark;
-use crate::plant::{self, Plant};
-use crate::tree::{All, Key, Scope, UpTo, Watch};
-use crate::units::Seq;
-use core::cmp::Reverse;
+use crate::tree::{All, Key, Scope, Watch};
 
 /// What an entry of the index is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,24 +103,17 @@ pub const fn bins_for(pools: usize, streams: usize) -> usize {
 /// Entries for a pool and stream: of both classes, for one point and for two.
 pub(crate) const HOMES: usize = 4;
 
-/// Blocks of several points that a search judges one by one: enough for what programs do, few enough for a bound.
-const LOOKS: usize = 64;
+/// Heads from one to another.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    first: usize,
+    last: usize,
+}
 
-/// How somebody sees blocks that wait for something.
-pub(crate) trait Sight<R> {
-    /// Whose blocks come first.
-    fn stream(&self) -> usize;
-    /// How those are seen that wait for one position of it alone.
-    fn own(&self) -> R;
-    /// How blocks are seen that wait for nothing.
-    fn anyones(&self) -> R;
-    /// How blocks are seen that wait for one position of a stream (that was of a former tenant of its slot, or not): up to
-    /// which position, the best first.
-    fn reaches(&self, stream: usize, former: bool) -> [Option<(R, Mark)>; 3];
-    /// Up to which position of a stream a block of several positions may be seen at all.
-    fn furthest(&self, stream: usize, former: bool) -> Mark;
-    /// How a block is seen, if it may be used.
-    fn judge(&self, block: &Block) -> Option<R>;
+impl Span {
+    const fn one(bin: usize) -> Self {
+        Self { first: bin, last: bin }
+    }
 }
 
 /// The slices of a free index.
@@ -338,12 +333,26 @@ impl<'a> FreeIndex<'a> {
         }
     }
 
-    /// The first block of some bins from a key on, of those that the scope takes; of larger ones than `most` any or none.
-    fn first(&self, blocks: &Blocks<'_>, home: usize, (from, most): (&Key, u64), scope: &impl Scope) -> Option<usize> {
-        let bins = self.bins.get(home);
-        let last = self.heads.of_size(most >> bins.unit);
-        let words = bins.words & (!0 >> (63_usize.saturating_sub(last / 64)));
-        let mut bin = Bin { kind: home, bin: self.heads.of_size(from.size >> bins.unit) };
+    /// The head of a size in a pool.
+    #[inline]
+    fn bin_of(&self, pool: usize, size: u64) -> usize {
+        self.heads.of_size(size >> self.bins.get(fixed(pool, 0)).unit)
+    }
+
+    /// Whether some bins hold anything there.
+    #[inline]
+    fn holds(&self, home: usize, span: Span) -> bool {
+        let words = self.bins.get(home).words;
+        let next = self.heads.next_filled(Bin { kind: home, bin: span.first }, words, |_| true);
+        next.is_some_and(|next| next.bin <= span.last)
+    }
+
+    /// The first block of some bins from a key on, of those that the scope takes; of those that have no head in the span
+    /// any or none. The span begins with the key's head.
+    fn first(&self, blocks: &Blocks<'_>, home: usize, (from, span): (&Key, Span), scope: &impl Scope) -> Option<usize> {
+        let Span { first, last } = span;
+        let words = self.bins.get(home).words & (!0 >> (63_usize.saturating_sub(last / 64)));
+        let mut bin = Bin { kind: home, bin: first };
         // What is sought is often just there; in a bin beyond, everything is larger.
         if let Some(root) = self.heads.head(bin).slot() {
             let block = blocks.get(root);
@@ -366,91 +375,6 @@ impl<'a> FreeIndex<'a> {
                 return Some(slot);
             }
         }
-    }
-
-    /// The closest size of at least `size` bytes among what is seen; ties go to the better rank, then to the most recently
-    /// freed, then to the lower address. Blocks of several points count as freed first; of those so many are judged.
-    ///
-    /// O((1 + streams with free blocks in the pool) * (levels + heads / 64)).
-    pub(crate) fn best<R: Ord + Copy>(
-        &self,
-        blocks: &Blocks<'_>,
-        (pool, class): (usize, Class),
-        size: u64,
-        sight: &impl Sight<R>,
-    ) -> Option<(usize, R)> {
-        if PICKS.into_iter().any(plant::on) {
-            return self.best_where(blocks, (pool, Kind::Free(class)), size, |block| sight.judge(block));
-        }
-        let mut search = Search { blocks, size, best: None };
-        let own = self.entry(pool, sight.stream(), ONES + class as usize);
-        if let Some(home) = home_of(*self.homes.get(own)) {
-            search.all(self, home, sight.own());
-            // Nothing comes before a block of just the size that is the stream's own.
-            if search.is_exact() {
-                return search.best;
-            }
-        }
-        search.all(self, fixed(pool, ANYONES + class as usize), sight.anyones());
-        let mut next = self.bins.get(fixed(pool, 0)).next;
-        for _ in 0..self.bins.len() {
-            let Some(home) = home_of(next) else { break };
-            let bins = self.bins.get(home);
-            next = bins.next;
-            match bins.whose {
-                _ if bins.kind != Kind::Free(class) => {}
-                Whose::Ones(stream) if bins.former || usize::from(stream) != sight.stream() => {
-                    search.reached(self, home, sight);
-                }
-                Whose::Shared(_) => search.judged_reached(self, home, sight),
-                Whose::Ones(_) | Whose::Anyones | Whose::Mixed => {}
-            }
-        }
-        search.judged(self, fixed(pool, MIXED + class as usize), &All, sight);
-        search.best
-    }
-
-    /// As [`best`](Self::best), whoever may use it. O(blocks).
-    pub(crate) fn best_where<R: Ord + Copy>(
-        &self,
-        blocks: &Blocks<'_>,
-        (pool, kind): (usize, Kind),
-        size: u64,
-        judge: impl Fn(&Block) -> Option<R>,
-    ) -> Option<(usize, R)> {
-        let of_bin = |bin| {
-            let fits = blocks.tree(self.heads.head(bin)).filter(|(_, b)| b.size >= size);
-            let ranked = fits.filter_map(|(slot, b)| judge(b).map(|rank| (slot, b, rank)));
-            if PICKS.into_iter().any(plant::on) { pick_wrong(ranked) } else { pick(ranked) }
-        };
-        let of_home = |home| {
-            let bin = self.heads.of_size(size >> self.bins.get(home).unit);
-            self.heads.filled(Bin { kind: home, bin }, self.bins.get(home).words).find_map(of_bin)
-        };
-        let firsts = self.homes_of(pool, kind).filter_map(of_home);
-        let best = if PICKS.into_iter().any(plant::on) { pick_wrong(firsts) } else { pick(firsts) };
-        best.map(|(slot, _, rank)| (slot, rank))
-    }
-
-    /// The largest entry of at least `size` bytes that the judge lets through; ties go to the lower address. O(blocks).
-    pub(crate) fn largest<R: Copy>(
-        &self,
-        blocks: &Blocks<'_>,
-        (pool, kind): (usize, Kind),
-        size: u64,
-        judge: impl Fn(&Block) -> Option<R>,
-    ) -> Option<(usize, R)> {
-        let of_bin = |bin| {
-            let fits = blocks.tree(self.heads.head(bin)).filter(|(_, b)| b.size >= size);
-            let judged = fits.filter_map(|(slot, b)| judge(b).map(|rank| (slot, b, rank)));
-            judged.max_by_key(|(_, b, _)| (b.size, Reverse(b.at)))
-        };
-        let of_home = |home| {
-            let bin = self.heads.of_size(size >> self.bins.get(home).unit);
-            self.heads.filled_down_to(Bin { kind: home, bin }).find_map(of_bin)
-        };
-        let largest = self.homes_of(pool, kind).filter_map(of_home);
-        largest.max_by_key(|(_, b, _)| (b.size, Reverse(b.at))).map(|(slot, _, rank)| (slot, rank))
     }
 
     /// The bins of a pool that hold blocks of a kind.
@@ -484,18 +408,18 @@ impl<'a> FreeIndex<'a> {
         let kinds = [Kind::Free(Class::Large), Kind::Free(Class::Small), Kind::Hole];
         for home in kinds.into_iter().flat_map(|kind| self.homes_of(pool, kind)) {
             let bins = self.bins.get(home);
-            let mut least = None;
             for bin in self.heads.filled(Bin { kind: home, bin: 0 }, bins.words) {
                 for (slot, block) in blocks.tree(self.heads.head(bin)) {
                     let right = block.home() == home && bin.bin == self.heads.of_size(block.size >> bins.unit);
-                    let reached = self.first(blocks, home, (&Key::of(block), u64::MAX), &All) == Some(slot);
+                    let span = Span { first: bin.bin, last: usize::MAX };
+                    let reached = self.first(blocks, home, (&Key::of(block), span), &All) == Some(slot);
                     if !right || !reached || blocks.is_astray(slot, bins.watch) {
                         return Err("the index: an entry is where it is looked for");
                     }
-                    least = Some(block.first_mark().min(least.unwrap_or(u64::MAX)));
                 }
             }
-            if bins.watch == Watch::Yes && least != self.heads.least(home, bins.words) {
+            let least_of = |root: Link| root.slot().map_or(u64::MAX, |slot| blocks.get(slot).least());
+            if bins.watch == Watch::Yes && self.heads.is_astray(home, bins.words, least_of) {
                 return Err("the index: the least mark is the least");
             }
         }
@@ -529,107 +453,4 @@ const fn home_of(number: u16) -> Option<usize> {
 
 const fn number(home: usize) -> u16 {
     (home as u16).wrapping_add(1)
-}
-
-/// A search for the closest size.
-struct Search<'b, 'a, R> {
-    blocks: &'b Blocks<'a>,
-    size: u64,
-    best: Option<(usize, R)>,
-}
-
-impl<R: Ord + Copy> Search<'_, '_, R> {
-    #[inline]
-    fn offer(&mut self, slot: usize, rank: R) {
-        if self.best.is_none() {
-            self.best = Some((slot, rank));
-            return;
-        }
-        let key = |slot: usize, rank: R| {
-            let block = self.blocks.get(slot);
-            (block.size, rank, Reverse(block.freed()), block.at)
-        };
-        if self.best.is_none_or(|(best, of_rank)| key(slot, rank) < key(best, of_rank)) {
-            self.best = Some((slot, rank));
-        }
-    }
-
-    /// Larger ones do not matter any more.
-    fn most(&self) -> u64 {
-        self.best.map_or(u64::MAX, |(slot, _)| self.blocks.get(slot).size)
-    }
-
-    /// Whether a block of just the size was found.
-    fn is_exact(&self) -> bool {
-        self.best.is_some_and(|(slot, _)| self.blocks.get(slot).size == self.size)
-    }
-
-    /// Looks among all blocks of some bins.
-    #[inline]
-    fn all(&mut self, index: &FreeIndex<'_>, home: usize, rank: R) {
-        if index.bins.get(home).words != 0
-            && let Some(slot) = index.first(self.blocks, home, (&Key::of_size(self.size), self.most()), &All)
-        {
-            self.offer(slot, rank);
-        }
-    }
-
-    /// Looks among what waits for one position of a stream.
-    fn reached(&mut self, index: &FreeIndex<'_>, home: usize, sight: &impl Sight<R>) {
-        let bins = index.bins.get(home);
-        let (Whose::Ones(stream) | Whose::Shared(stream)) = bins.whose else { return };
-        for (rank, up_to) in sight.reaches(usize::from(stream), bins.former).into_iter().flatten() {
-            let scope = UpTo(up_to.word());
-            if up_to.seq > Seq::ZERO
-                && let Some(slot) = index.first(self.blocks, home, (&Key::of_size(self.size), self.most()), &scope)
-            {
-                self.offer(slot, rank);
-            }
-        }
-    }
-
-    /// Looks among what waits for a position of a stream and one more.
-    fn judged_reached(&mut self, index: &FreeIndex<'_>, home: usize, sight: &impl Sight<R>) {
-        let bins = index.bins.get(home);
-        let Whose::Shared(stream) = bins.whose else { return };
-        let furthest = sight.furthest(usize::from(stream), bins.former);
-        self.judged(index, home, &UpTo(furthest.word()), sight);
-    }
-
-    /// Looks at the first blocks that are large enough, one by one.
-    #[inline]
-    fn judged(&mut self, index: &FreeIndex<'_>, home: usize, scope: &impl Scope, sight: &impl Sight<R>) {
-        if index.bins.get(home).words == 0 {
-            return;
-        }
-        let mut from = Key::of_size(self.size);
-        for _ in 0..LOOKS {
-            let Some(slot) = index.first(self.blocks, home, (&from, self.most()), scope) else { return };
-            let block = self.blocks.get(slot);
-            if let Some(rank) = sight.judge(block) {
-                return self.offer(slot, rank);
-            }
-            from = Key::of(block).after();
-        }
-    }
-}
-
-type Ranked<'b, R> = (usize, &'b Block, R);
-
-/// The first of candidates.
-fn pick<'b, R: Ord + Copy>(ranked: impl Iterator<Item = Ranked<'b, R>>) -> Option<Ranked<'b, R>> {
-    ranked.min_by_key(|(_, b, rank)| (b.size, *rank, Reverse(b.freed()), b.at))
-}
-
-/// Faults that can be planted in the choice among candidates.
-pub(crate) const PICKS: [Plant; 3] = [Plant::SecondBest, Plant::OldestFirst, Plant::CostlierFirst];
-
-fn pick_wrong<'b, R: Ord + Copy>(ranked: impl Iterator<Item = Ranked<'b, R>>) -> Option<Ranked<'b, R>> {
-    if plant::on(Plant::SecondBest) {
-        return ranked.max_by_key(|(_, b, _)| (b.size, b.at));
-    }
-    if plant::on(Plant::OldestFirst) {
-        return ranked.min_by_key(|(_, b, rank)| (b.size, *rank, b.freed(), b.at));
-    }
-    ranked.min_by_key(|(_, b, rank)| (b.size, Reverse(*rank), b.at))
 }

@@ -1,8 +1,9 @@
 //! Granules: physical memory, and where each is mapped. Knows no blocks and no order.
 
-use crate::arena::{Empty, Link, Lookup, Slots};
+use crate::arena::{Empty, Link, Slots};
 use crate::driver::GranuleHandle;
 use crate::error::{Arena, ArenaFull};
+use crate::lookup::Lookup;
 use crate::order::Mark;
 use crate::units::Seq;
 

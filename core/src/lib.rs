@@ -15,6 +15,7 @@
 mod arena;
 mod bins;
 mod block;
+mod blocks;
 mod demand;
 pub mod driver;
 pub mod error;
@@ -24,6 +25,7 @@ mod free_index;
 mod granule;
 mod growth;
 pub mod id;
+mod lookup;
 mod moves;
 mod name;
 mod order;

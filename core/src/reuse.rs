@@ -1,15 +1,16 @@
 //! Judgement of a malloc: which memory it may have, and what might help where there is none. Pure: facts in, decision out.
 
 use crate::arena::Link;
-use crate::block::{Block, Blocks, Class, State};
+use crate::block::{Block, Class, State};
+use crate::blocks::Blocks;
 use crate::facts::Facts;
-use crate::free_index::{Kind, PICKS, Sight};
+use crate::free_index::{Kind, PICKS, Sight, WAYS};
 use crate::order::{CoveredBy, Level, Mark, Reach, UNTIL_FREE};
 use crate::plant::{self, Plant};
 use crate::policy::Reuse;
 use crate::pool::PoolSlot;
 use crate::trace::Source;
-use crate::units::Bytes;
+use crate::units::{Bytes, Seq};
 
 /// How many runs of adjacent blocks one search looks at.
 const RUNS: usize = 64;
@@ -185,14 +186,16 @@ impl Ask {
         }
     }
 
-    /// Whole granules inside a block of the other class.
+    /// Whole granules inside a block of the other class: of some that may hold them, else of the closest size that does
+    /// wherever it lies.
     fn choose_granules(&self, facts: &Facts<'_>) -> Option<Choice> {
-        let bytes = facts.pool(self.pool).granule_up(self.size);
-        let (block, reach) =
-            facts.index.best_where(&facts.blocks, (self.pool, Kind::Free(self.other_class())), bytes, |b| {
-                let (from, to) = facts.granules_inside(b)?;
-                (to.wrapping_sub(from) >= bytes).then(|| self.reach(facts, b)).flatten()
-            })?;
+        let (pool, eyes) = (facts.pool(self.pool), Eyes { ask: self, facts });
+        let bytes = pool.granule_up(self.size);
+        let sure = bytes.checked_add(pool.granularity)?.wrapping_sub(pool.alignment);
+        let holds = |b: &Block| facts.granules_inside(b).is_some_and(|(from, to)| to.wrapping_sub(from) >= bytes);
+        let whose = (self.pool, self.other_class());
+        let some = facts.index.best_of_some(&facts.blocks, whose, (bytes, sure), &eyes, holds);
+        let (block, reach) = some.or_else(|| facts.index.best(&facts.blocks, whose, sure, &eyes))?;
         let (from, _) = facts.granules_inside(facts.blocks.get(block))?;
         Some(Choice { taken: Taken::Granules { block, from, to: from.wrapping_add(bytes) }, reach })
     }
@@ -391,23 +394,22 @@ impl Sight<Reach> for Eyes<'_, '_> {
         Reach::Settled
     }
 
-    fn reaches(&self, stream: usize, former: bool) -> [Option<(Reach, Mark)>; 3] {
+    fn reaches(&self, stream: usize) -> [Seq; WAYS] {
         let Self { ask, facts } = self;
-        let seen = |reach, seq| Some((reach, Mark { stream, seq }));
-        if stream == ask.stream && !former {
-            return [seen(Reach::Own, UNTIL_FREE), None, None];
-        }
         let settled = facts.order.done(stream, facts.pool(ask.pool).level());
         if !ask.follows_events(facts) {
-            return [seen(Reach::Settled, settled), None, None];
+            return [settled; WAYS];
         }
-        let implied = facts.order.implied_up_to(ask.stream, stream);
-        let event = facts.order.clock(ask.stream, stream);
-        [
-            seen(Reach::Settled, settled),
-            seen(Reach::Implied, implied).filter(|_| implied > settled),
-            seen(Reach::Event, event).filter(|_| event > settled.max(implied)),
-        ]
+        let implied = settled.max(facts.order.implied_up_to(ask.stream, stream));
+        [settled, implied, implied.max(facts.order.clock(ask.stream, stream))]
+    }
+
+    fn way(&self, way: usize) -> Reach {
+        match way {
+            0 => Reach::Settled,
+            1 => Reach::Implied,
+            _ => Reach::Event,
+        }
     }
 
     fn furthest(&self, stream: usize, former: bool) -> Mark {

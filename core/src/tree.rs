@@ -12,7 +12,8 @@
 //! mark enters no part of the tree without any.
 
 use crate::arena::Link;
-use crate::block::{Block, Blocks};
+use crate::block::Block;
+use crate::blocks::Blocks;
 
 /// What the blocks of a tree are ordered by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,14 +42,20 @@ impl Key {
     }
 
     /// The first bit in which two keys differ; 0 where they are the same.
+    #[inline]
     const fn parting(&self, other: &Self) -> u32 {
-        let (size, tie) = (self.size ^ other.size, self.tie ^ other.tie);
-        if size != 0 {
-            2 * 64 + size.ilog2()
-        } else if tie != 0 {
-            64 + tie.ilog2()
+        self.parting_and_order(other).0
+    }
+
+    /// The same, and whether the other key is not the smaller one.
+    #[inline]
+    const fn parting_and_order(&self, other: &Self) -> (u32, bool) {
+        if self.size != other.size {
+            (2 * 64 + (self.size ^ other.size).ilog2(), other.size > self.size)
+        } else if self.tie != other.tie {
+            (64 + (self.tie ^ other.tie).ilog2(), other.tie > self.tie)
         } else {
-            ((self.at ^ other.at) | 1).ilog2()
+            (((self.at ^ other.at) | 1).ilog2(), other.at >= self.at)
         }
     }
 
@@ -267,15 +274,16 @@ impl Blocks<'_> {
                 break;
             }
             let (key, level) = (Key::of(node), node.level());
-            if key >= *from && scope.takes(node) {
+            let (parting, behind) = from.parting_and_order(&key);
+            if parting > level && behind {
+                // All keys here are beyond what is sought.
+                self.least_below(slot, scope, &mut best);
+                return best.slot();
+            }
+            if behind && scope.takes(node) {
                 best.offer(slot, key);
             }
-            if from.parting(&key) > level {
-                // All keys here are on the same side of what is sought.
-                if key >= *from {
-                    self.least_below(slot, scope, &mut best);
-                    return best.slot();
-                }
+            if parting > level {
                 break;
             }
             let side = from.bit(level);
@@ -302,16 +310,23 @@ impl Blocks<'_> {
 
     /// Offers the blocks of a tree that can be its first.
     fn least_below(&self, slot: usize, scope: &impl Scope, best: &mut Best) {
-        let mut at = slot;
+        let (mut at, mut node) = (slot, self.get(slot));
         for _ in 0..LEVELS {
-            let node = self.get(at);
             if scope.takes(node) {
                 best.offer(at, Key::of(node));
             }
-            let mut kids = node.kids().into_iter().filter_map(Link::slot);
-            match kids.find(|&kid| scope.enters(self.get(kid))) {
-                Some(kid) => at = kid,
-                None => return,
+            let [zero, one] = node.kids();
+            if let Some(kid) = zero.slot() {
+                let below = self.get(kid);
+                if scope.enters(below) {
+                    (at, node) = (kid, below);
+                    continue;
+                }
+            }
+            let Some(kid) = one.slot() else { return };
+            (at, node) = (kid, self.get(kid));
+            if !scope.enters(node) {
+                return;
             }
         }
     }

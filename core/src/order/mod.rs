@@ -467,6 +467,7 @@ impl<'a> Order<'a> {
         match stream.kind {
             StreamKind::NonBlocking => Seq::ZERO,
             StreamKind::Blocking | StreamKind::PerThread => stream.legacy.slot().map_or(Seq::ZERO, through),
+            StreamKind::Legacy if self.follows(slot, of) => UNTIL_FREE,
             StreamKind::Legacy => {
                 let others = (0..self.streams.len()).filter(|&other| self.follows(slot, other));
                 others.map(through).max().unwrap_or(Seq::ZERO)

@@ -12,7 +12,7 @@ use super::state::{Lay, completion};
 use super::{Action, Outcome, Plan, State, Step};
 use crate::driver::{Completion, DriverErrorKind};
 use crate::error::{MallocError, OutOfMemory, Unusable};
-use crate::order::{Flight, Level};
+use crate::order::{Flight, Level, Reach};
 use crate::plant::{self, Plant};
 use crate::policy::Reuse;
 use crate::release;
@@ -21,8 +21,8 @@ use crate::trace::{Record, Source};
 use crate::units::{Bytes, DevicePtr, Seq};
 use rung::Rung;
 
-/// Slots for blocks that a malloc may need: what is left on either side of its bytes, and of granules that are moved.
-pub(super) const SLOTS: usize = 4;
+/// Slots for blocks that a growth may need: what is left on either side of its bytes, and of granules that are moved.
+const SLOTS: usize = 4;
 
 /// The driver call that was asked for last.
 #[derive(Debug)]
@@ -114,10 +114,6 @@ impl Malloc {
     fn begin(&mut self, state: &mut State<'_>) -> Result<Option<Action>, MallocError> {
         self.ask = self.request.admit(&state.facts.order, &state.facts.pools)?.ask;
         let Ask { pool, stream, .. } = self.ask;
-        // What could be one block must not hold the slots that this call needs.
-        if state.facts.blocks.room() < SLOTS {
-            state.facts.sweep_all();
-        }
         let marker = match self.patience {
             Patience::Full => state.plan_marker(stream),
             Patience::None => None,
@@ -216,8 +212,19 @@ impl Malloc {
     }
 
     fn take(&mut self, state: &mut State<'_>, choice: Choice) -> Result<DevicePtr, MallocError> {
-        let slot = state.take(&self.ask, choice)?;
-        Ok(self.publish(state, slot, self.ask.source(choice.reach)))
+        let (slot, reach) = match state.take(&self.ask, choice) {
+            Ok(slot) => (slot, choice.reach),
+            Err(full) => self.take_after_sweep(state).ok_or(full)?,
+        };
+        Ok(self.publish(state, slot, self.ask.source(reach)))
+    }
+
+    /// What could be one block must not hold the slots that the call needs. O(blocks).
+    #[cold]
+    fn take_after_sweep(&self, state: &mut State<'_>) -> Option<(usize, Reach)> {
+        state.facts.sweep_all();
+        let choice = self.ask.choose(&state.facts).or_else(|| self.ask.choose_mixed(&state.facts))?;
+        state.take(&self.ask, choice).ok().map(|slot| (slot, choice.reach))
     }
 
     fn publish(&self, state: &mut State<'_>, slot: usize, source: Source) -> DevicePtr {
@@ -275,7 +282,11 @@ impl Malloc {
         if self.grow_failed && !self.grow_due {
             return None;
         }
-        state.facts.sweep(self.ask.pool);
+        if state.facts.blocks.room() < SLOTS {
+            state.facts.sweep_all();
+        } else {
+            state.facts.sweep(self.ask.pool);
+        }
         // The sweep may have joined what was apart.
         if let Some(choice) = self.ask.choose(&state.facts) {
             return Some(Step::Done(self.take(state, choice)));

@@ -3,7 +3,7 @@
 //! Most calls find one block that the stream may use, need no marker, and are done under one hold of the lock: see
 //! [`State::malloc_at_once`]. Only the others become a [`Malloc`] plan, which can take several driver calls.
 
-use super::ladder::{Malloc, Patience, SLOTS};
+use super::ladder::{Malloc, Patience};
 use super::{Lock, Plan, Runtime, State, Step};
 use crate::arena::{Link, Slots};
 use crate::driver::Driver;
@@ -131,7 +131,7 @@ impl State<'_> {
     fn malloc_closest(&mut self, request: Request, patience: Patience) -> Option<DevicePtr> {
         let Facts { blocks, order, pools, .. } = &mut self.facts;
         let Admitted { ask, on, .. } = request.admit(order, pools).ok()?;
-        if (patience == Patience::Full && on.wants_marker()) || !blocks.has_room(SLOTS) {
+        if patience == Patience::Full && on.wants_marker() {
             return None;
         }
         let (marked, tie) = (on.marked, on.tie());
@@ -148,7 +148,7 @@ impl State<'_> {
         self.finish_free();
         let (block, reach) = ask.choose_block(&self.facts)?;
         self.note_points(block, ask.size);
-        // There is room, so this does not fail.
+        // Where the arena has no slot for what is left over, that is made first: elsewhere.
         let slot = self.facts.take_front(block, ask.size).ok()?;
         let seq = self.facts.order.tick(ask.stream);
         self.plain = NOT_PLAIN;
@@ -213,8 +213,8 @@ impl State<'_> {
     /// Tells of a block that has become live.
     #[inline]
     fn finish(&mut self, request: Request, (slot, findable): (usize, bool), seq: Seq, source: Source) {
-        if !findable && !self.facts.blocks.publish(slot) {
-            self.fail("block lookup is full");
+        if !findable {
+            self.facts.blocks.publish(slot);
         }
         if self.note_change() {
             self.write_malloc(request, seq, slot, source);

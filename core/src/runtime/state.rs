@@ -4,7 +4,7 @@ use super::free::Freeing;
 use super::malloc::NOT_PLAIN;
 use super::{Action, Arenas, Outcome};
 use crate::arena::{Slots, any_trouble, note_trouble};
-use crate::block::Blocks;
+use crate::blocks::Blocks;
 use crate::driver::{Completion, DriverError, MarkerSlot, NativeStream};
 use crate::error::{Corrupt, Unusable};
 use crate::facts::Facts;

@@ -47,7 +47,7 @@ impl State<'_> {
                 blocks += self.verify_pool(slot, pool)?;
             }
         }
-        ensure(blocks == self.facts.blocks.in_use(), "every block in use is in some pool", blocks)
+        ensure(blocks == self.facts.blocks.count(), "every block in use is in some pool", blocks)
     }
 
     fn verify_pool(&self, slot: usize, pool: &PoolSlot) -> Result<usize, Violation> {
@@ -100,7 +100,7 @@ impl State<'_> {
         let findable = self.facts.blocks.find(block.at) == Some(found);
         ensure(findable == block.is_findable(), "the lookup leads to what it should", found)?;
         match block.state() {
-            block::State::Unused => return ensure(false, "a linked block is in use", found),
+            block::State::Unused | block::State::Signpost => return ensure(false, "a linked block is one", found),
             block::State::Live => {
                 ensure(findable, "a live block is found by its address", found)?;
                 ensure(block.asked() <= block.size, "a block holds what was asked for", found)?;

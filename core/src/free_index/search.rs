@@ -1,0 +1,292 @@
+//! Searches in the index: the closest size among what somebody may use, and what is left to look at one by one.
+
+use super::{ANYONES, FreeIndex, Kind, MIXED, ONES, Span, Whose, fixed, home_of};
+use crate::bins::Bin;
+use crate::block::{Block, Class};
+use crate::blocks::Blocks;
+use crate::order::Mark;
+use crate::plant::{self, Plant};
+use crate::tree::{All, Key, Scope, UpTo};
+use crate::units::Seq;
+use core::cmp::Reverse;
+
+/// Blocks that a search judges one by one: enough for what programs do, few enough for a bound.
+const LOOKS: usize = 16;
+
+/// Ways in which one position of another stream may be reached.
+pub(crate) const WAYS: usize = 3;
+
+/// How somebody sees blocks that wait for something.
+pub(crate) trait Sight<R> {
+    /// Whose blocks come first.
+    fn stream(&self) -> usize;
+    /// How those are seen that wait for one position of it alone.
+    fn own(&self) -> R;
+    /// How blocks are seen that wait for nothing.
+    fn anyones(&self) -> R;
+    /// Up to which positions of another stream, or of a former tenant of this one's slot, blocks are seen that wait for one
+    /// of them alone: by ways of reaching them, the best first; each at least as far as the one before.
+    fn reaches(&self, stream: usize) -> [Seq; WAYS];
+    /// How blocks are seen that are reached in one of those ways.
+    fn way(&self, way: usize) -> R;
+    /// Up to which position of a stream a block of several positions may be seen at all.
+    fn furthest(&self, stream: usize, former: bool) -> Mark;
+    /// How a block is seen, if it may be used.
+    fn judge(&self, block: &Block) -> Option<R>;
+}
+
+impl FreeIndex<'_> {
+    /// The closest size of at least `size` bytes among what is seen; ties go to the better rank, then to the most recently
+    /// freed, then to the lower address. Blocks of several points count as freed first; of those 16 are judged in all.
+    ///
+    /// O((16 + streams with free blocks in the pool) * (levels + heads / 64)).
+    pub(crate) fn best<R: Ord + Copy>(
+        &self,
+        blocks: &Blocks<'_>,
+        (pool, class): (usize, Class),
+        size: u64,
+        sight: &impl Sight<R>,
+    ) -> Option<(usize, R)> {
+        if PICKS.into_iter().any(plant::on) {
+            return self.best_where(blocks, (pool, Kind::Free(class)), size, |block| sight.judge(block));
+        }
+        let mut search = Search::new(self, blocks, (pool, size), LOOKS);
+        let own = self.entry(pool, sight.stream(), ONES + class as usize);
+        if let Some(home) = home_of(*self.homes.get(own)) {
+            search.all(self, home, sight.own());
+            // Nothing comes before a block of just the size that is the stream's own.
+            if search.is_exact() {
+                return search.best;
+            }
+        }
+        search.all(self, fixed(pool, ANYONES + class as usize), sight.anyones());
+        let mut next = self.bins.get(fixed(pool, 0)).next;
+        for _ in 0..self.bins.len() {
+            let Some(home) = home_of(next) else { break };
+            let bins = self.bins.get(home);
+            next = bins.next;
+            match bins.whose {
+                _ if bins.kind != Kind::Free(class) => {}
+                Whose::Ones(stream) if bins.former || usize::from(stream) != sight.stream() => {
+                    search.reached(self, home, sight);
+                }
+                Whose::Shared(_) => search.judged_reached(self, home, sight),
+                Whose::Ones(_) | Whose::Anyones | Whose::Mixed => {}
+            }
+        }
+        search.judged(self, fixed(pool, MIXED + class as usize), &All, |block| sight.judge(block));
+        search.best
+    }
+
+    /// The closest size from `size` on, below `below`, among what is let through by sight and by `fits`. Blocks are judged
+    /// one by one, [`LOOKS`] in all and no more than a quarter of them of one kind. O(LOOKS * levels + kinds).
+    pub(crate) fn best_of_some<R: Ord + Copy>(
+        &self,
+        blocks: &Blocks<'_>,
+        (pool, class): (usize, Class),
+        (size, below): (u64, u64),
+        sight: &impl Sight<R>,
+        fits: impl Fn(&Block) -> bool,
+    ) -> Option<(usize, R)> {
+        let mut search = Search::new(self, blocks, (pool, size), 0);
+        let mut left = LOOKS;
+        for home in self.homes_of(pool, Kind::Free(class)) {
+            search.looks = left.min(LOOKS / 4);
+            left = left.saturating_sub(search.looks);
+            search.judged(self, home, &All, |block| if fits(block) { sight.judge(block) } else { None });
+            left = left.wrapping_add(search.looks);
+        }
+        search.best.filter(|&(slot, _)| blocks.get(slot).size < below)
+    }
+
+    /// As [`best`](Self::best), whoever may use it. O(blocks).
+    pub(crate) fn best_where<R: Ord + Copy>(
+        &self,
+        blocks: &Blocks<'_>,
+        (pool, kind): (usize, Kind),
+        size: u64,
+        judge: impl Fn(&Block) -> Option<R>,
+    ) -> Option<(usize, R)> {
+        let of_bin = |bin| {
+            let fits = blocks.tree(self.heads.head(bin)).filter(|(_, b)| b.size >= size);
+            let ranked = fits.filter_map(|(slot, b)| judge(b).map(|rank| (slot, b, rank)));
+            if PICKS.into_iter().any(plant::on) { pick_wrong(ranked) } else { pick(ranked) }
+        };
+        let of_home = |home| {
+            let bin = self.heads.of_size(size >> self.bins.get(home).unit);
+            self.heads.filled(Bin { kind: home, bin }, self.bins.get(home).words).find_map(of_bin)
+        };
+        let firsts = self.homes_of(pool, kind).filter_map(of_home);
+        let best = if PICKS.into_iter().any(plant::on) { pick_wrong(firsts) } else { pick(firsts) };
+        best.map(|(slot, _, rank)| (slot, rank))
+    }
+
+    /// The largest entry of at least `size` bytes that the judge lets through; ties go to the lower address. O(blocks).
+    pub(crate) fn largest<R: Copy>(
+        &self,
+        blocks: &Blocks<'_>,
+        (pool, kind): (usize, Kind),
+        size: u64,
+        judge: impl Fn(&Block) -> Option<R>,
+    ) -> Option<(usize, R)> {
+        let of_bin = |bin| {
+            let fits = blocks.tree(self.heads.head(bin)).filter(|(_, b)| b.size >= size);
+            let judged = fits.filter_map(|(slot, b)| judge(b).map(|rank| (slot, b, rank)));
+            judged.max_by_key(|(_, b, _)| (b.size, Reverse(b.at)))
+        };
+        let of_home = |home| {
+            let bin = self.heads.of_size(size >> self.bins.get(home).unit);
+            self.heads.filled_down_to(Bin { kind: home, bin }).find_map(of_bin)
+        };
+        let largest = self.homes_of(pool, kind).filter_map(of_home);
+        largest.max_by_key(|(_, b, _)| (b.size, Reverse(b.at))).map(|(slot, _, rank)| (slot, rank))
+    }
+}
+
+/// A search for the closest size.
+struct Search<'b, 'a, R> {
+    blocks: &'b Blocks<'a>,
+    pool: usize,
+    size: u64,
+    best: Option<(usize, R)>,
+    /// The best one's size: larger ones do not matter any more.
+    most: u64,
+    /// Where what is sought has its head.
+    first: usize,
+    /// How many more blocks may be judged one by one.
+    looks: usize,
+}
+
+impl<'b, 'a, R: Ord + Copy> Search<'b, 'a, R> {
+    fn new(index: &FreeIndex<'_>, blocks: &'b Blocks<'a>, (pool, size): (usize, u64), looks: usize) -> Self {
+        Self { blocks, pool, size, best: None, most: u64::MAX, first: index.bin_of(pool, size), looks }
+    }
+
+    #[inline]
+    fn offer(&mut self, slot: usize, rank: R) {
+        let size = self.blocks.get(slot).size;
+        if size > self.most {
+            return;
+        }
+        if size < self.most || self.best.is_none_or(|best| self.comes_before(slot, rank, best)) {
+            self.best = Some((slot, rank));
+            self.most = size;
+        }
+    }
+
+    /// Of two of one size.
+    fn comes_before(&self, slot: usize, rank: R, (best, of_best): (usize, R)) -> bool {
+        let key = |slot: usize, rank: R| {
+            let block = self.blocks.get(slot);
+            (rank, Reverse(block.freed()), block.at)
+        };
+        key(slot, rank) < key(best, of_best)
+    }
+
+    /// Whether a block of just the size was found.
+    const fn is_exact(&self) -> bool {
+        self.most == self.size
+    }
+
+    /// The heads that matter.
+    #[inline]
+    fn span(&self, index: &FreeIndex<'_>) -> Span {
+        let last = if self.most == u64::MAX { usize::MAX } else { index.bin_of(self.pool, self.most) };
+        Span { first: self.first, last }
+    }
+
+    /// Looks among all blocks of some bins.
+    #[inline]
+    fn all(&mut self, index: &FreeIndex<'_>, home: usize, rank: R) {
+        if index.bins.get(home).words != 0
+            && let Some(slot) = index.first(self.blocks, home, (&Key::of_size(self.size), self.span(index)), &All)
+        {
+            self.offer(slot, rank);
+        }
+    }
+
+    /// Looks among what waits for one position of a stream.
+    fn reached(&mut self, index: &FreeIndex<'_>, home: usize, sight: &impl Sight<R>) {
+        let bins = index.bins.get(home);
+        let (Whose::Ones(stream) | Whose::Shared(stream)) = bins.whose else { return };
+        let span = self.span(index);
+        if !index.holds(home, span) {
+            return;
+        }
+        let stream = usize::from(stream);
+        let reaches = sight.reaches(stream);
+        // The last reaches furthest: what it does not see, none does.
+        let [.., furthest] = reaches;
+        if furthest == Seq::ZERO {
+            return;
+        }
+        let first = |from: u64, span: Span, seq: Seq| {
+            index.first(self.blocks, home, (&Key::of_size(from), span), &UpTo(Mark { stream, seq }.word()))
+        };
+        let Some(slot) = first(self.size, span, furthest) else { return };
+        let block = self.blocks.get(slot);
+        let (size, seq) = (block.size, Mark::of_word(block.first_mark()).seq);
+        if size > self.most {
+            return;
+        }
+        for (way, up_to) in reaches.into_iter().enumerate() {
+            if seq <= up_to {
+                return self.offer(slot, sight.way(way));
+            }
+            // One of the same size that was freed earlier, but costs less, comes before it.
+            if up_to > Seq::ZERO
+                && let Some(cheaper) = first(size, Span::one(index.bin_of(self.pool, size)), up_to)
+                && self.blocks.get(cheaper).size == size
+            {
+                return self.offer(cheaper, sight.way(way));
+            }
+        }
+    }
+
+    /// Looks among what waits for a position of a stream and one more.
+    fn judged_reached(&mut self, index: &FreeIndex<'_>, home: usize, sight: &impl Sight<R>) {
+        let bins = index.bins.get(home);
+        let Whose::Shared(stream) = bins.whose else { return };
+        let furthest = sight.furthest(usize::from(stream), bins.former);
+        self.judged(index, home, &UpTo(furthest.word()), |block| sight.judge(block));
+    }
+
+    /// Looks at the first blocks that are large enough, one by one, as long as the search may.
+    #[inline]
+    fn judged(&mut self, index: &FreeIndex<'_>, home: usize, scope: &impl Scope, judge: impl Fn(&Block) -> Option<R>) {
+        if index.bins.get(home).words == 0 {
+            return;
+        }
+        let (mut from, mut span) = (Key::of_size(self.size), self.span(index));
+        while let Some(left) = self.looks.checked_sub(1) {
+            self.looks = left;
+            let Some(slot) = index.first(self.blocks, home, (&from, span), scope) else { return };
+            let block = self.blocks.get(slot);
+            if let Some(rank) = judge(block) {
+                return self.offer(slot, rank);
+            }
+            from = Key::of(block).after();
+            span.first = index.bin_of(self.pool, block.size);
+        }
+    }
+}
+
+type Ranked<'b, R> = (usize, &'b Block, R);
+
+/// The first of candidates.
+fn pick<'b, R: Ord + Copy>(ranked: impl Iterator<Item = Ranked<'b, R>>) -> Option<Ranked<'b, R>> {
+    ranked.min_by_key(|(_, b, rank)| (b.size, *rank, Reverse(b.freed()), b.at))
+}
+
+/// Faults that can be planted in the choice among candidates.
+pub(crate) const PICKS: [Plant; 3] = [Plant::SecondBest, Plant::OldestFirst, Plant::CostlierFirst];
+
+fn pick_wrong<'b, R: Ord + Copy>(ranked: impl Iterator<Item = Ranked<'b, R>>) -> Option<Ranked<'b, R>> {
+    if plant::on(Plant::SecondBest) {
+        return ranked.max_by_key(|(_, b, _)| (b.size, b.at));
+    }
+    if plant::on(Plant::OldestFirst) {
+        return ranked.min_by_key(|(_, b, rank)| (b.size, *rank, b.freed(), b.at));
+    }
+    ranked.min_by_key(|(_, b, rank)| (b.size, Reverse(*rank), b.at))
+}
