@@ -652,6 +652,49 @@ unsafe extern "C" {
         counters: *mut weir_counters,
     ) -> ::core::ffi::c_int;
 }
+unsafe extern "C" {
+    /** Opens CUDA's driver interface (version 10.2 or later) and fills the table, which then goes to weir_create_with_driver
+ and in the end to weir_driver_close. Linux only. Tried on stand-ins of the vendors' libraries, not on hardware.
+
+ `library`: an absolute path, or a file name that the system's loader looks for, of the vendor's library. Null: what the
+ environment variable WEIR_CUDA_LIBRARY says, and where that is not set, "libcuda.so.1". It stays loaded.
+
+ One table drives all of the vendor's devices, by the vendor's numbers. The program makes its streams with the vendor's
+ functions, in the device's primary context, and registers them (weir_stream_register) with the handle as `native`;
+ streams of other contexts are refused where a call names them. The default stream (0) is understood while one device
+ alone is in use, CUDA's default stream of each thread not at all. A pool's memory is for its own device only.
+
+ WEIR_SYSTEM: the library does not load. WEIR_BAD_DRIVER: it lacks a function, or its version does not do.
+ WEIR_DRIVER_ERROR: the vendor refused, often because there is no device. The text names the library, the function, the
+ versions, or the vendor's code. Codes below 0 in later errors are weir's own: -1 no memory on the host, -2 no such
+ device, -3 a stream of another context, -4 a default stream of nobody knows which device or thread, -5 a device was
+ asked whether it is complete, -6 the device cannot map memory.*/
+    pub fn weir_driver_cuda(
+        library: *const ::core::ffi::c_char,
+        ops: *mut weir_driver_ops,
+    ) -> ::core::ffi::c_int;
+}
+unsafe extern "C" {
+    /// The same for HIP (version 6.0 or later): WEIR_HIP_LIBRARY, "libamdhip64.so", alone or with .7 or .6 behind it.
+    pub fn weir_driver_hip(
+        library: *const ::core::ffi::c_char,
+        ops: *mut weir_driver_ops,
+    ) -> ::core::ffi::c_int;
+}
+unsafe extern "C" {
+    /** The same for Ascend's ACL (interface version 1, CANN 8 or 9): WEIR_ACL_LIBRARY, "libascendcl.so". Streams are those of
+ a device's default context, which aclrtSetDevice makes. aclInit is called where the program did not, aclFinalize never.
+ A thread without a context has the default one after a call.*/
+    pub fn weir_driver_acl(
+        library: *const ::core::ffi::c_char,
+        ops: *mut weir_driver_ops,
+    ) -> ::core::ffi::c_int;
+}
+unsafe extern "C" {
+    /** Closes what one of the above opened, after weir_destroy: destroys its events, lets go of its contexts, and empties the
+ table. Once for each table, however often it was copied. WEIR_INVALID_ARGUMENT: it is none of theirs, or is empty.*/
+    pub fn weir_driver_close(ops: *mut weir_driver_ops) -> ::core::ffi::c_int;
+}
 pub mod weir_reuse {
     /// Reuse that can be switched off: bits of `weir_pool_config.reuse`, attributes 1 to 3 of a pool.
     pub type Type = ::core::ffi::c_uint;

@@ -1,6 +1,7 @@
 //! Drivers for weir, the C interface, and the aclrt-compatible calls: the only unsafe code.
 //!
 //! * [`host`]: Linux memory as a device, so that everything runs without hardware.
+//! * [`vendor`]: CUDA, HIP and ACL, loaded at run time.
 //! * [`table`]: a driver given as a table of C functions.
 //! * [`capi`]: the functions of `weir.h`; [`bindings`] is that header as the compiler sees it.
 //! * [`acl`]: the part of CANN's `acl/acl.h` that memory pools need, on the host driver.
@@ -19,6 +20,8 @@ mod calls;
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub mod capi;
 #[cfg(all(feature = "std", target_os = "linux"))]
+mod hand_on;
+#[cfg(all(feature = "std", target_os = "linux"))]
 pub mod host;
 #[cfg(all(feature = "std", target_os = "linux"))]
 mod limits;
@@ -31,3 +34,5 @@ mod owned;
 #[cfg(all(feature = "std", target_os = "linux"))]
 mod size;
 pub mod table;
+#[cfg(all(feature = "std", target_os = "linux"))]
+pub mod vendor;

@@ -18,6 +18,7 @@ mod order;
 mod pools;
 mod pressure;
 mod text;
+mod vendor;
 
 pub use host::*;
 pub use life::*;
@@ -25,6 +26,7 @@ pub use memory::*;
 pub use order::*;
 pub use pools::*;
 pub use pressure::*;
+pub use vendor::*;
 
 /// Each function has the type of the header's prototype: an array has one type of element.
 macro_rules! prototypes {
@@ -39,6 +41,7 @@ prototypes! {
     weir_version weir_status_name weir_last_error
     weir_config_init weir_host_config_init weir_create_host weir_create_with_driver weir_destroy
     weir_log_flush weir_verify weir_get_counters
+    weir_driver_cuda weir_driver_hip weir_driver_acl weir_driver_close
     weir_pool_config_init weir_pool_create weir_pool_default weir_pool_destroy weir_pool_get_attribute
     weir_pool_set_attribute weir_pool_trim weir_pool_get_stats weir_pool_pending weir_set_pressure
     weir_stream_create weir_stream_register weir_stream_destroy weir_stream_synchronize weir_device_synchronize

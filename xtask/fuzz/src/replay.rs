@@ -32,6 +32,6 @@ fn chosen(length: usize) -> [&'static str; 3] {
 
 /// What is said of a log that cannot be read, by its place. Whatever could be read can be replayed as well.
 fn is_refusal(text: &str) -> bool {
-    let place = ["line ", "the file: ", "byte ", "entry "].iter().any(|place| text.starts_with(place));
+    let place = ["line ", "the file", "byte ", "entry "].iter().any(|place| text.starts_with(place));
     place && text.contains("expected ")
 }
