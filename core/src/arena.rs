@@ -60,6 +60,18 @@ pub(crate) fn note_trouble() {
     TROUBLE.store(true, Ordering::Relaxed);
 }
 
+/// Steps of all runtimes of this process; see [`steps`](crate::sim::steps).
+#[cfg(feature = "sim")]
+pub(crate) static STEPS: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(0);
+
+/// A slot, a cell of a lookup or an entry of a clock is looked at: what the steps of a call are counted in, where tests
+/// bound them.
+#[inline]
+pub(crate) fn note_step() {
+    #[cfg(feature = "sim")]
+    STEPS.fetch_add(1, Ordering::Relaxed);
+}
+
 /// Somebody went astray.
 #[cold]
 #[inline(never)]
@@ -114,17 +126,20 @@ impl<'a, T: Empty> Slots<'a, T> {
     /// The slot, if there is one: for numbers that come from outside.
     #[inline]
     pub(crate) fn look(&self, slot: usize) -> Option<&T> {
+        note_step();
         self.items.get(slot)
     }
 
     #[inline]
     pub(crate) fn look_mut(&mut self, slot: usize) -> Option<&mut T> {
+        note_step();
         self.items.get_mut(slot)
     }
 
     /// The slot, or a note that somebody went astray.
     #[inline]
     fn meet(&self, slot: usize) -> Option<&T> {
+        note_step();
         let item = self.items.get(slot);
         if item.is_none() {
             note_stray(&self.stray);
@@ -140,6 +155,7 @@ impl<'a, T: Empty> Slots<'a, T> {
 
     #[inline]
     pub(crate) fn get_mut(&mut self, slot: usize) -> &mut T {
+        note_step();
         match self.items.get_mut(slot) {
             Some(item) => item,
             None => Self::cleared(&self.stray, &mut self.sentinel),
@@ -155,11 +171,11 @@ impl<'a, T: Empty> Slots<'a, T> {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
-        self.items.iter().enumerate()
+        self.items.iter().inspect(|_| note_step()).enumerate()
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut T)> {
-        self.items.iter_mut().enumerate()
+        self.items.iter_mut().inspect(|_| note_step()).enumerate()
     }
 
     /// Whether an access ever missed.

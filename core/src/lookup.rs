@@ -1,7 +1,7 @@
 //! Lookups by address: open addressing with linear probing over lent slices of links. The keys live in the slots that the
 //! links lead to, so an entry costs four bytes.
 
-use crate::arena::Link;
+use crate::arena::{Link, note_step};
 
 /// The cells, about twice as many as there will be entries.
 struct Cells<'a>(&'a mut [Link]);
@@ -21,6 +21,7 @@ impl Cells<'_> {
 
     #[inline]
     fn link(&self, at: usize) -> Link {
+        note_step();
         self.0.get(at).copied().unwrap_or(Link::NONE)
     }
 

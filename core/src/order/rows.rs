@@ -5,7 +5,7 @@
 //! instructions in all instead of 979, a wait 342 instead of 1,464 (with what else was saved in them; `cargo xtask bench`).
 
 use super::Mark;
-use crate::arena::note_stray;
+use crate::arena::{note_step, note_stray};
 use crate::units::Seq;
 use core::cell::Cell;
 use core::ops::Range;
@@ -53,6 +53,7 @@ impl<'a> Rows<'a> {
     /// The row, or an empty one if there is none.
     #[inline]
     pub(super) fn row(&self, row: usize) -> Row<'_> {
+        note_step();
         let word = self.present.get(row).copied();
         let found = word.and_then(|word| Some((self.entries.get(self.span(row))?, word)));
         let (entries, word) = found.unwrap_or_else(|| {
@@ -64,6 +65,7 @@ impl<'a> Rows<'a> {
 
     #[inline]
     pub(super) fn row_mut(&mut self, row: usize) -> Option<RowMut<'_>> {
+        note_step();
         let span = self.span(row);
         let found = self.present.get_mut(row).and_then(|word| Some((self.entries.get_mut(span)?, word)));
         if found.is_none() {
@@ -241,7 +243,7 @@ impl Columns {
         }
         bits(self.word, |group| {
             let first = group.unbounded_shl(self.shift);
-            (0..1usize.unbounded_shl(self.shift)).try_for_each(|at| f(first | at))
+            (0..1usize.unbounded_shl(self.shift)).inspect(|_| note_step()).try_for_each(|at| f(first | at))
         });
     }
 }
@@ -254,6 +256,7 @@ fn bits(word: u64, mut f: impl FnMut(usize) -> Option<()>) -> Option<()> {
     while left != 0 {
         let bit = left.trailing_zeros() as usize;
         left &= left.wrapping_sub(1);
+        note_step();
         f(bit)?;
     }
     Some(())

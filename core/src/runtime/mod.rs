@@ -19,6 +19,23 @@
 //! * What waits for other calls (destroying what is pinned, a malloc for memory in transit) waits with neither, by
 //!   [`Lock::relax`].
 
+//! # Steps
+//! What a call looks at is bounded by the capacities: slots of arenas, cells of lookups and entries of clocks are its steps,
+//! each of a few instructions. With `S` streams and trees of `d` levels (the log2 of the blocks, as keys come; at most the
+//! bits of a key, 192):
+//!
+//! | call | steps at most |
+//! | --- | --- |
+//! | malloc that one block serves | 100 + (S + 16) (20 + 2 d): one search for each stream that has freed, and 16 blocks that wait for several positions |
+//! | free | 64 + 4 d: 32 cells of the lookup, more only where addresses collide; the next call carries it out |
+//! | use, record, wait | 100 + 6 S |
+//! | malloc from a run of blocks, growth, trim, release, synchronisation | some for each block, granule and stream of the device |
+//! | free of a wrong pointer | some, and one for each block of its pool |
+//!
+//! Two cases are not in the table: a free in a full arena of blocks whose addresses collide, and a malloc there that needs
+//! one more slot: O(blocks) each. Every scene of the search for the worst call is held to the table
+//! (`xtask/bench/tests/steps.rs`).
+
 mod events;
 mod free;
 mod grow;

@@ -79,6 +79,13 @@ mod storage;
 mod stream;
 mod violation;
 
+/// How often runtimes of this process have looked at a slot of an arena, a cell of a lookup or an entry of a clock: the
+/// steps that [`Runtime`](crate::Runtime) states bounds for, for tests that hold calls to them.
+#[must_use]
+pub fn steps() -> u64 {
+    crate::arena::STEPS.load(core::sync::atomic::Ordering::Relaxed)
+}
+
 pub use device::DeviceConfig;
 pub use queue::{OpKind, Ran};
 pub use storage::{

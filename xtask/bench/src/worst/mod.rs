@@ -34,6 +34,18 @@ impl Size {
 
     /// Hardly any: for tests.
     pub const LEAST: Self = Self { blocks: 1 << 14, calls: 300 };
+
+    /// The blocks of the arena.
+    #[must_use]
+    pub const fn blocks(self) -> usize {
+        self.blocks
+    }
+
+    /// As many calls with so many times the blocks.
+    #[must_use]
+    pub const fn times(self, factor: usize) -> Self {
+        Self { blocks: self.blocks * factor, ..self }
+    }
 }
 
 /// The calls of a scene whose state is there.
@@ -254,6 +266,25 @@ impl Scene {
             some.into_iter().take(MOST).map(|(_, number)| number)
         };
         Ok(VERBS.into_iter().flat_map(of).collect())
+    }
+
+    /// Plays the scene and measures each of its calls by the difference of what `clock` says; what was called, as in
+    /// [`count`](Self::count), and how much it took.
+    ///
+    /// # Errors
+    /// The runtime refused what the scene needs.
+    pub fn measure(&self, size: Size, clock: impl Fn() -> u64) -> Result<Vec<(&'static str, u64)>, String> {
+        let (pool, mut calls) = self.set(size)?;
+        let (mut last, mut measured) = (None, Vec::new());
+        while let Some(call) = calls.next(&pool, last)? {
+            let (served_before, before) = (served(&pool)?, clock());
+            let given = call.make(&pool)?;
+            let took = clock() - before;
+            let aside = given.is_some() && served(&pool)? == served_before;
+            measured.push((if aside { "aside" } else { call.verb() }, took));
+            last = given.or(last);
+        }
+        Ok(measured)
     }
 
     /// Plays the scene and counts its calls, or those of these numbers, each in a function of its own. What was called,
