@@ -19,6 +19,7 @@
 //! * What waits for other calls (destroying what is pinned, a malloc for memory in transit) waits with neither, by
 //!   [`Lock::relax`].
 
+mod beside;
 mod events;
 mod free;
 mod grow;
