@@ -1,6 +1,7 @@
 //! Pools: settings and counts. A pool is a reserved address range, a limit and a policy.
 
 use crate::arena::{Empty, Link, Slots};
+use crate::asking::Asking;
 use crate::demand::Demand;
 use crate::driver::Properties;
 use crate::error::BadId;
@@ -47,6 +48,7 @@ pub struct PoolSlot {
     pub(crate) tuning: Tuning,
     pub(crate) demand: Demand,
     pub(crate) moves: Moves,
+    pub(crate) asking: Asking,
     /// Down to so many reserved bytes a synchronisation releases: the threshold, or more where that pays.
     pub(crate) kept: u64,
     pub(crate) granularity: u64,
@@ -89,6 +91,7 @@ impl Empty for PoolSlot {
         tuning: Tuning::DEFAULT,
         demand: Demand::NONE,
         moves: Moves::NONE,
+        asking: Asking::NONE,
         kept: 0,
         granularity: 0,
         alignment: 0,

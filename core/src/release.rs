@@ -71,6 +71,13 @@ impl Run {
     }
 }
 
+/// The addresses of a free block and of those behind it up to the next that is not free. O(blocks of the run).
+pub(crate) fn run_from(facts: &Facts<'_>, slot: usize) -> (u64, u64) {
+    let run =
+        facts.blocks.walk(Link::to(slot)).map(|(_, block)| block).take_while(|block| block.state() == State::Free);
+    (facts.blocks.get(slot).at, run.last().map_or(0, Block::end))
+}
+
 /// The runs of a pool's free blocks that `allowed` lets through, in address order. O(blocks of the pool).
 pub(crate) fn runs(facts: &Facts<'_>, pool: usize, allowed: impl Fn(&Block) -> bool) -> impl Iterator<Item = Run> {
     let pool = facts.pool(pool);

@@ -10,7 +10,7 @@ use weir::id::{DeviceId, PoolId, StreamId};
 use weir::policy::{Attribute, Blocking, Growth, PoolConfig, Release, Reuse, Tuning};
 use weir::sim::{DeviceConfig, Sim, SimStorage};
 use weir::trace::{MapReason, Reader, Record, SinkError, UnmapReason, WriterSink};
-use weir::units::{Bytes, Seq};
+use weir::units::{Bytes, Nanos, Seq};
 use weir::{Local, Storage, StreamConfig};
 
 const DEVICE: DeviceId = DeviceId(0);
@@ -208,4 +208,45 @@ fn maps_and_unmaps_in_stream_order_have_their_positions() {
     let seqs: Vec<Seq> = memory.into_iter().map(|(_, seq)| seq).collect();
     assert!(seqs.windows(2).all(|pair| pair[0] < pair[1]), "{seqs:?}");
     assert!(seqs.iter().all(|seq| *seq > malloc[3].1) && !malloc.iter().any(|(_, seq)| seqs.contains(seq)));
+}
+
+#[test]
+fn a_trim_is_followed_by_the_streams_that_hold_most() {
+    let bench = Bench::new();
+    let pool = bench.pool(PoolConfig::new(DEVICE));
+    let streams: Vec<_> = (0..3).map(|_| bench.stream()).collect();
+    for &stream in &streams {
+        bench.rt.driver().driver.pause(bench.rt.native_stream(stream).expect("it is live")).expect("paused");
+    }
+    let sizes = [Bytes::mib(4), Bytes::mib(8), Bytes::mib(2)];
+    let blocks: Vec<_> = streams
+        .iter()
+        .zip(sizes)
+        .map(|(&s, size)| bench.rt.malloc_async(pool, size, s).expect("there is room"))
+        .collect();
+    for (&stream, block) in streams.iter().zip(blocks) {
+        bench.rt.driver().driver.work(bench.rt.native_stream(stream).expect("it is live"), Nanos(1)).expect("queued");
+        bench.rt.free_async(block, stream).expect("it is live");
+    }
+    let trimmed = bench.rt.trim_to(pool, Bytes::mib(1)).expect("trimmed");
+    let told = bench.records(|record| match *record {
+        Record::Trimmed { target, reached, pending, .. } => Some((None, target, reached, pending, 0)),
+        Record::TrimPending { on, bytes, streams, .. } => Some((Some(on), bytes, Bytes::ZERO, Bytes::ZERO, streams)),
+        _ => None,
+    });
+    let all = Bytes::mib(14);
+    let named = [(1, 8), (0, 4), (2, 2)].into_iter().zip(trimmed.pending_on.into_iter().flatten());
+    let mut expected = vec![(None, Bytes::mib(1), all, all, 0)];
+    expected.extend(named.map(|((at, size), on): ((usize, u64), _)| {
+        let point = Point { stream: streams[at], seq: on.until };
+        (Some(point), Bytes::mib(size), Bytes::ZERO, Bytes::ZERO, 3)
+    }));
+    assert_eq!(told, expected);
+    for stream in streams {
+        bench.rt.driver().driver.resume(bench.rt.native_stream(stream).expect("it is live")).expect("resumed");
+        bench.rt.synchronize_stream(stream).expect("synchronised");
+    }
+    bench.rt.trim_to(pool, Bytes::ZERO).expect("trimmed");
+    let told = bench.records(|record| matches!(record, Record::TrimPending { .. }).then_some(()));
+    assert_eq!(told.len(), 3, "the second trim found nothing pending");
 }

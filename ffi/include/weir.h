@@ -388,6 +388,16 @@ int weir_pool_get_attribute(weir_runtime runtime, weir_pool pool, uint32_t attri
 /** Sets an attribute, one of `enum weir_pool_attribute`. */
 int weir_pool_set_attribute(weir_runtime runtime, weir_pool pool, uint32_t attribute, uint64_t value);
 
+/** Freed bytes that the work of one stream holds. */
+struct weir_pending_on {
+    /** The stream. Synchronising it up to `until` lets them go. */
+    weir_stream stream;
+    /** The position that they wait for. */
+    uint64_t until;
+    /** How many bytes; 0: there is no such stream, and nothing else here counts. */
+    uint64_t bytes;
+};
+
 /** What a trim reached. */
 struct weir_trimmed {
     /** Reserved bytes afterwards, and what holds them: */
@@ -398,6 +408,10 @@ struct weir_trimmed {
     uint64_t pending;
     /** Free bytes in granules that are used in part. */
     uint64_t partial;
+    /** How many streams hold pending bytes. */
+    uint64_t pending_streams;
+    /** The four of them that hold most, most first. Bytes that several streams hold count with each. */
+    struct weir_pending_on pending_on[4];
 };
 
 /** Gives free granules back until at most `keep` bytes are reserved, or no more can go. `trimmed` may be null. */

@@ -884,6 +884,34 @@ unsafe extern "C" {
         value: u64,
     ) -> ::core::ffi::c_int;
 }
+/// Freed bytes that the work of one stream holds.
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct weir_pending_on {
+    /// The stream. Synchronising it up to `until` lets them go.
+    pub stream: weir_stream,
+    /// The position that they wait for.
+    pub until: u64,
+    /// How many bytes; 0: there is no such stream, and nothing else here counts.
+    pub bytes: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    ["Size of weir_pending_on"][::core::mem::size_of::<weir_pending_on>() - 32usize];
+    [
+        "Alignment of weir_pending_on",
+    ][::core::mem::align_of::<weir_pending_on>() - 8usize];
+    [
+        "Offset of field: weir_pending_on::stream",
+    ][::core::mem::offset_of!(weir_pending_on, stream) - 0usize];
+    [
+        "Offset of field: weir_pending_on::until",
+    ][::core::mem::offset_of!(weir_pending_on, until) - 16usize];
+    [
+        "Offset of field: weir_pending_on::bytes",
+    ][::core::mem::offset_of!(weir_pending_on, bytes) - 24usize];
+};
 /// What a trim reached.
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -896,11 +924,15 @@ pub struct weir_trimmed {
     pub pending: u64,
     /// Free bytes in granules that are used in part.
     pub partial: u64,
+    /// How many streams hold pending bytes.
+    pub pending_streams: u64,
+    /// The four of them that hold most, most first. Bytes that several streams hold count with each.
+    pub pending_on: [weir_pending_on; 4usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 #[cfg(target_pointer_width = "64")]
 const _: () = {
-    ["Size of weir_trimmed"][::core::mem::size_of::<weir_trimmed>() - 32usize];
+    ["Size of weir_trimmed"][::core::mem::size_of::<weir_trimmed>() - 168usize];
     ["Alignment of weir_trimmed"][::core::mem::align_of::<weir_trimmed>() - 8usize];
     [
         "Offset of field: weir_trimmed::reserved",
@@ -914,6 +946,12 @@ const _: () = {
     [
         "Offset of field: weir_trimmed::partial",
     ][::core::mem::offset_of!(weir_trimmed, partial) - 24usize];
+    [
+        "Offset of field: weir_trimmed::pending_streams",
+    ][::core::mem::offset_of!(weir_trimmed, pending_streams) - 32usize];
+    [
+        "Offset of field: weir_trimmed::pending_on",
+    ][::core::mem::offset_of!(weir_trimmed, pending_on) - 40usize];
 };
 unsafe extern "C" {
     /// Gives free granules back until at most `keep` bytes are reserved, or no more can go. `trimmed` may be null.

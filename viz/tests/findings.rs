@@ -374,6 +374,19 @@ fn what_a_pools_settings_bring_about_is_told_in_words() {
             Record::MappedInOrder { pool, stream: a, seq, offset: Bytes(0), granules, reason: map },
             "2 granules at base, moved here",
         ),
+        (
+            Record::Trimmed {
+                pool,
+                target: Bytes(0),
+                reached: Bytes::mib(9),
+                live: Bytes::mib(2),
+                pending: Bytes::mib(6),
+                partial: Bytes(0),
+            },
+            "to 0 B, reached 9 MiB: 2 MiB live, 6 MiB pending",
+        ),
+        (Record::TrimPending { pool, on, bytes: Bytes::mib(6), streams: 1 }, "6 MiB on stream 0 up to 9"),
+        (Record::TrimPending { pool, on, bytes: Bytes::mib(4), streams: 5 }, "4 MiB on stream 0 up to 9, one of 5"),
     ];
     let mut log = Hand::new();
     for (record, _) in told {

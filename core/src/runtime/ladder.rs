@@ -5,6 +5,7 @@ mod resort;
 mod rung;
 mod waiting;
 
+use super::beside::{Beside, JOINS};
 use super::grow::{Failure, Grow, Grown};
 use super::malloc::Request;
 use super::release::Release;
@@ -16,7 +17,7 @@ use crate::order::{Flight, Level, Reach};
 use crate::plant::{self, Plant};
 use crate::policy::Reuse;
 use crate::release;
-use crate::reuse::{Ask, Choice, Dependency, Question};
+use crate::reuse::{Ask, Choice, Dependency, Question, Taken};
 use crate::trace::{Record, Source};
 use crate::units::{Bytes, DevicePtr, Seq};
 use rung::Rung;
@@ -38,6 +39,14 @@ enum Doing {
     Pressing {
         changes: u64,
     },
+}
+
+/// What comes before a block is taken.
+enum Before {
+    Nothing,
+    /// The closest size may be another now.
+    Joined,
+    Do(Action),
 }
 
 /// Whether the call may call the driver.
@@ -65,6 +74,8 @@ pub(super) struct Malloc {
     /// Something was released, or learnt, since the pool last tried to grow.
     grow_due: bool,
     begun: bool,
+    /// How often it was about to cut a block.
+    joins: u8,
     /// A marker was laid, or refused, for the calls that come after.
     laid: bool,
     /// The driver refused a wait, or a growth failed: that rung is done with.
@@ -163,15 +174,17 @@ impl Malloc {
 
     /// Searches, and where nothing is there, takes the next rung.
     fn climb(&mut self, state: &mut State<'_>) -> Step<Result<DevicePtr, MallocError>> {
-        if let Some(choice) = self.ask.choose(&state.facts) {
-            return Step::Done(self.take(state, choice));
+        while let Some(choice) = self.ask.choose(&state.facts) {
+            match self.before_cut(state, choice) {
+                Before::Nothing => return Step::Done(self.take(state, choice)),
+                Before::Joined => {}
+                Before::Do(action) => return Step::Do(action),
+            }
         }
         if self.patience == Patience::None {
             return Step::Done(Err(MallocError::Unusable(Unusable::Busy)));
         }
-        if self.call == 0 {
-            self.call = state.next_call();
-        }
+        self.number(state);
         let rungs = self.rungs(state);
         while let Some(&rung) = rungs.get(self.rung) {
             let step = match rung {
@@ -195,6 +208,33 @@ impl Malloc {
             return Step::Wait;
         }
         Step::Done(Err(self.exhausted(state)))
+    }
+
+    /// Joins a block that is to be cut with what lies beside it, or asks whether that can be.
+    fn before_cut(&mut self, state: &mut State<'_>, choice: Choice) -> Before {
+        let Taken::Front(block) = choice.taken else { return Before::Nothing };
+        if self.joins == JOINS {
+            return Before::Nothing;
+        }
+        self.joins = self.joins.wrapping_add(1);
+        let call = self.number(state);
+        match state.facts.beside(block, self.ask.size, call) {
+            Beside::Nothing => Before::Nothing,
+            Beside::Joins => {
+                state.facts.join_beside(block);
+                Before::Joined
+            }
+            Beside::Unknown(_) if self.patience == Patience::None => Before::Nothing,
+            Beside::Unknown(question) => self.put(state, question).map_or(Before::Nothing, Before::Do),
+        }
+    }
+
+    /// The call's number among those that may ask the driver.
+    fn number(&mut self, state: &mut State<'_>) -> u64 {
+        if self.call == 0 {
+            self.call = state.next_call();
+        }
+        self.call
     }
 
     fn rungs(&self, state: &State<'_>) -> &'static [Rung] {
@@ -257,6 +297,7 @@ impl Malloc {
 
     fn commit_question(&mut self, state: &mut State<'_>, question: Question, flight: Option<Flight>, outcome: Outcome) {
         let answer = completion(outcome);
+        state.facts.pool_mut(self.ask.pool).asking.note(answer.unwrap_or(Completion::Pending));
         let complete = matches!(answer, Ok(Completion::Complete)) || plant::on(Plant::PendingIsComplete);
         let seq = state.end_look(question, flight, complete, Level::Known);
         if answer.is_ok() {
@@ -391,6 +432,7 @@ impl Malloc {
             retried: false,
             grow_due: false,
             begun: false,
+            joins: 0,
             laid: false,
             wait_failed: false,
             grow_failed: false,

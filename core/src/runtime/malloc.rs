@@ -3,6 +3,7 @@
 //! Most calls find one block that the stream may use, need no marker, and are done under one hold of the lock: see
 //! [`State::malloc_at_once`]. Only the others become a [`Malloc`] plan, which can take several driver calls.
 
+use super::beside::Beside;
 use super::ladder::{Malloc, Patience};
 use super::{Lock, Plan, Runtime, State, Step};
 use crate::arena::{Link, Slots};
@@ -147,6 +148,9 @@ impl State<'_> {
         }
         self.finish_free();
         let (block, reach) = ask.choose_block(&self.facts)?;
+        if self.facts.beside(block, ask.size, u64::MAX) != Beside::Nothing {
+            return None;
+        }
         self.note_points(block, ask.size);
         // Where the arena has no slot for what is left over, that is made first: elsewhere.
         let slot = self.facts.take_front(block, ask.size).ok()?;
@@ -249,8 +253,10 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     /// Zero bytes are an error here; CANN answers success and no pointer.
     ///
     /// Where one free block is usable: O(1 + s) searches of O(64) steps each, of which most end at once, s being the streams
-    /// whose free blocks the pool has; near constant for a block of just the size. Driver calls only where nothing free is
-    /// usable, and at most one marker.
+    /// whose free blocks the pool has; near constant for a block of just the size. Before a block is cut, up to eight such
+    /// searches join it with what lies beside it. Driver calls only where nothing free is usable; at most one marker; and,
+    /// where a block is to be cut beside free memory that a marker covers, a query of that (with switch 2, and ever less
+    /// often where the answer is no).
     ///
     /// # Errors
     /// See [`MallocError`]. After an error blocks, used bytes and handles are as before; what was learnt, waited for

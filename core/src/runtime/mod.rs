@@ -36,6 +36,7 @@
 //! one more slot: O(blocks) each. Every scene of the search for the worst call is held to the table
 //! (`xtask/bench/tests/steps.rs`).
 
+mod beside;
 mod events;
 mod free;
 mod grow;

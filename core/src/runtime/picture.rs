@@ -1,8 +1,9 @@
 //! What a malloc's record and its refusal say about the blocks around.
 
 use super::State;
+use super::report::Pending;
 use crate::arena::Link;
-use crate::error::{OutOfMemory, PendingOn};
+use crate::error::OutOfMemory;
 use crate::facts::Facts;
 use crate::growth::Growth;
 use crate::order::{Mark, Points};
@@ -67,28 +68,18 @@ impl State<'_> {
     /// Everything that explains a refusal.
     pub(super) fn picture(&mut self, ask: &Ask) -> OutOfMemory {
         let pool = *self.facts.pool(ask.pool);
-        let mut picture = OutOfMemory {
+        let holders = self.holders(ask.pool, Pending::For(ask));
+        OutOfMemory {
             requested: Bytes(ask.size),
             used: Bytes(pool.used),
             reserved: Bytes(pool.reserved),
             limit: Bytes(pool.limit),
             largest_usable: Bytes(ask.largest_usable(&self.facts)),
             unsettled: Bytes(release::held(&self.facts, ask.pool).pending),
-            ..OutOfMemory::default()
-        };
-        let bytes = |on: &Option<PendingOn>| on.map_or(0, |on| on.bytes.0);
-        let mut most = picture.pending_on;
-        picture.pending = self.pending_by_stream(ask, |pending| {
-            // Each place keeps the larger of the two and hands the smaller on; what is left falls off the end.
-            let mut next = Some(pending);
-            for place in &mut most {
-                if bytes(&next) > bytes(place) {
-                    core::mem::swap(place, &mut next);
-                }
-            }
-        });
-        picture.pending_on = most;
-        picture
+            device_full: None,
+            pending: Bytes(holders.bytes),
+            pending_on: holders.most,
+        }
     }
 
     pub(super) fn pin_stream(&mut self, slot: usize) {

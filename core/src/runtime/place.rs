@@ -88,7 +88,7 @@ impl Facts<'_> {
     }
 
     /// The points of two free neighbours, or two holes, as one block, if they may merge.
-    fn mergeable(&self, first: usize, second: usize) -> Option<Points> {
+    pub(super) fn mergeable(&self, first: usize, second: usize) -> Option<Points> {
         let (a, b) = (self.blocks.get(first), self.blocks.get(second));
         match (a.state(), b.state()) {
             (State::Free, State::Free) => {}

@@ -1,10 +1,11 @@
 //! Giving granules back to the driver: at synchronisations, by trim, at a pool's end, and for another pool's need.
 
 use super::place::Moving;
+use super::report::Pending;
 use super::{Action, Lock, Outcome, Plan, Runtime, State, Step};
 use crate::block;
 use crate::driver::Driver;
-use crate::error::PoolError;
+use crate::error::{PendingOn, Point, PoolError};
 use crate::granule::Place;
 use crate::id::PoolId;
 use crate::order::{Level, Mark};
@@ -27,6 +28,11 @@ pub struct Trimmed {
     pub pending: Bytes,
     /// Free bytes in granules that are only partly free.
     pub partial: Bytes,
+    /// How many streams hold pending bytes back.
+    pub pending_streams: u32,
+    /// The four of them with the most freed bytes in such granules, most first. Bytes that several streams hold back count
+    /// with each. A granule goes when all that hold a part of it are complete.
+    pub pending_on: [Option<PendingOn>; 4],
 }
 
 /// What the driver is doing for a release.
@@ -215,22 +221,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         self.drive(&mut Release::new(slot, bytes, UnmapReason::Trim))?;
         Ok(self.commit(|state| {
             state.unpin_pool(slot);
-            let held = release::held(&state.facts, slot);
-            let trimmed = Trimmed {
-                reserved: Bytes(state.facts.pool(slot).reserved),
-                live: Bytes(held.live),
-                pending: Bytes(held.pending),
-                partial: Bytes(held.partial),
-            };
-            state.record(Record::Trimmed {
-                pool,
-                target: keep,
-                reached: trimmed.reserved,
-                live: trimmed.live,
-                pending: trimmed.pending,
-                partial: trimmed.partial,
-            });
-            trimmed
+            state.report_trim(slot, keep)
         })?)
     }
 
@@ -259,6 +250,21 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
 }
 
 impl State<'_> {
+    /// What a trim to `target` reached, for the caller and for the log.
+    fn report_trim(&mut self, slot: usize, target: Bytes) -> Trimmed {
+        let (pool, held) = (self.facts.pool_id(slot), release::held(&self.facts, slot));
+        let holders = self.holders(slot, Pending::InWholeGranules);
+        let (reached, live) = (Bytes(self.facts.pool(slot).reserved), Bytes(held.live));
+        let (pending, partial) = (Bytes(held.pending), Bytes(held.partial));
+        self.record(Record::Trimmed { pool, target, reached, live, pending, partial });
+        for PendingOn { stream, until, bytes } in holders.most.into_iter().flatten() {
+            let on = Point { stream, seq: until };
+            self.record(Record::TrimPending { pool, on, bytes, streams: holders.streams });
+        }
+        let (pending_streams, pending_on) = (holders.streams, holders.most);
+        Trimmed { reserved: reached, live, pending, partial, pending_streams, pending_on }
+    }
+
     /// A synchronisation ends a round of the device's pools: what each keeps is worked out anew.
     fn end_rounds(&mut self, device: crate::id::DeviceId) {
         for slot in 0..self.facts.pools.len() {

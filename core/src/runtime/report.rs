@@ -2,12 +2,13 @@
 
 use super::state::Counters;
 use super::{Lock, Runtime, State};
-use crate::block::Block;
+use crate::block::{self, Block};
 use crate::driver::Driver;
 use crate::error::{ArenaFull, LabelError, PendingOn, PoolError, Unusable};
 use crate::id::{AllocId, LabelId, PoolId, StreamId};
-use crate::order::Mark;
+use crate::order::{Level, Mark};
 use crate::pool::PoolStats;
+use crate::release;
 use crate::reuse::Ask;
 use crate::trace::{MAX_NAME, Record, Sink, Verb};
 use crate::units::{Bytes, DevicePtr, Seq};
@@ -30,26 +31,75 @@ pub struct BlockInfo {
     pub label: LabelId,
 }
 
+/// Which free bytes count as pending.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Pending<'ask> {
+    /// What the asking stream may not use yet.
+    For(&'ask Ask),
+    /// What a trim may not release yet: in granules that are free as a whole, what is not known to be complete.
+    InWholeGranules,
+}
+
+/// The most first.
+const MOST: usize = 4;
+
+/// The streams with most of the pending bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Holders {
+    /// Pending bytes in all, each once.
+    pub(super) bytes: u64,
+    /// How many streams hold any back.
+    pub(super) streams: u32,
+    pub(super) most: [Option<PendingOn>; MOST],
+}
+
 impl State<'_> {
-    /// Sums up, stream by stream, the free bytes that the asking stream may not use; a block that several streams hold
-    /// back counts with each. Returns the bytes in all, each once. O(blocks + streams).
-    pub(super) fn pending_by_stream(&mut self, ask: &Ask, mut f: impl FnMut(PendingOn)) -> Bytes {
+    /// The streams that hold most of a pool's free bytes back. O(blocks + streams).
+    pub(super) fn holders(&mut self, pool: usize, what: Pending<'_>) -> Holders {
+        let bytes = |on: &Option<PendingOn>| on.map_or(0, |on| on.bytes.0);
+        let mut holders = Holders::default();
+        let total = self.pending_by_stream(pool, what, |pending| {
+            holders.streams = holders.streams.wrapping_add(1);
+            // Each place keeps the larger of the two and hands the smaller on; what is left falls off the end.
+            let mut next = Some(pending);
+            for place in &mut holders.most {
+                if bytes(&next) > bytes(place) {
+                    core::mem::swap(place, &mut next);
+                }
+            }
+        });
+        Holders { bytes: total.0, ..holders }
+    }
+
+    /// Sums up, stream by stream, the free bytes of a pool that are pending; a block that several streams hold back counts
+    /// with each. Returns the bytes in all, each once. O(blocks + streams).
+    fn pending_by_stream(&mut self, pool: usize, what: Pending<'_>, mut f: impl FnMut(PendingOn)) -> Bytes {
         let width = self.facts.order.width();
         for slot in 0..width {
             let stream = self.facts.order.stream_mut(slot);
             (stream.pending, stream.pending_until) = (0, Seq::ZERO);
         }
-        let mut total = 0u64;
-        let mut at = self.facts.pool(ask.pool).first;
+        let (mut total, mut run) = (0u64, (0, 0));
+        let mut at = self.facts.pool(pool).first;
         for _ in 0..self.facts.blocks.in_use() {
             let Some(slot) = at.slot() else { break };
             let block = *self.facts.blocks.get(slot);
             at = block.next;
-            if block.state() != crate::block::State::Free {
+            if block.state() != block::State::Free {
                 continue;
             }
-            let held = self.add_pending(ask, &block);
-            total = total.saturating_add(if held { block.size } else { 0 });
+            let bytes = match what {
+                Pending::For(_) => block.size,
+                Pending::InWholeGranules => {
+                    if block.at >= run.1 {
+                        run = release::run_from(&self.facts, slot);
+                    }
+                    let (from, to) = self.facts.pool(pool).whole_granules(run.0, run.1).unwrap_or_default();
+                    block.end().min(to).saturating_sub(block.at.max(from))
+                }
+            };
+            let held = bytes > 0 && self.add_pending(what, &block, bytes);
+            total = total.saturating_add(if held { bytes } else { 0 });
         }
         for slot in 0..width {
             let stream = *self.facts.order.stream(slot);
@@ -61,23 +111,26 @@ impl State<'_> {
         Bytes(total)
     }
 
-    /// Counts a free block with each stream that holds it back. O(1), with an epoch O(streams).
-    fn add_pending(&mut self, ask: &Ask, block: &Block) -> bool {
+    /// Counts bytes of a free block with each stream that holds it back. O(1), with an epoch O(streams).
+    fn add_pending(&mut self, what: Pending<'_>, block: &Block, bytes: u64) -> bool {
         let mut held = false;
         for mark in block.points().marks() {
-            held |= self.add_pending_on(ask, block, mark, block.size);
+            held |= self.add_pending_on(what, block, mark, bytes);
         }
         let Some(epoch) = block.points().epoch() else { return held };
         for stream in 0..self.facts.order.width() {
             let mark = Mark { stream, seq: self.facts.order.epoch_seq(epoch, stream) };
             let counted = block.points().marks().any(|m| m.stream == stream);
-            held |= self.add_pending_on(ask, block, mark, if counted { 0 } else { block.size });
+            held |= self.add_pending_on(what, block, mark, if counted { 0 } else { bytes });
         }
         held
     }
 
-    fn add_pending_on(&mut self, ask: &Ask, block: &Block, mark: Mark, bytes: u64) -> bool {
-        let held = ask.is_unreached(&self.facts, block, mark);
+    fn add_pending_on(&mut self, what: Pending<'_>, block: &Block, mark: Mark, bytes: u64) -> bool {
+        let held = match what {
+            Pending::For(ask) => ask.is_unreached(&self.facts, block, mark),
+            Pending::InWholeGranules => !self.facts.order.settled(mark, Level::Known),
+        };
         if held {
             let stream = self.facts.order.stream_mut(mark.stream);
             stream.pending = stream.pending.saturating_add(bytes);
@@ -147,7 +200,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
             let some = self.enter(|state| {
                 let ask = state.ask_for(pool, stream)?;
                 let mut some: heapless::Vec<PendingOn, 16> = heapless::Vec::new();
-                state.pending_by_stream(&ask, |pending| {
+                state.pending_by_stream(ask.pool, Pending::For(&ask), |pending| {
                     if pending.stream.slot() >= from {
                         // Those that find no place come with the next look.
                         let _ = some.push(pending);

@@ -458,4 +458,12 @@ pub enum Record<'a> {
         granules: u32,
         reason: UnmapReason,
     },
+    /// Behind a `Trimmed` of the pool: one of the up to four streams of `streams` that hold most of its pending bytes back,
+    /// most first. `bytes` of them go once all work up to `on` is complete, and that of others on the same granules.
+    TrimPending {
+        pool: PoolId,
+        on: Point,
+        bytes: Bytes,
+        streams: u32,
+    },
 }

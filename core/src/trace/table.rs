@@ -174,6 +174,7 @@ variants! {
     41 "pressed" Pressed { pool, bytes, relieved }
     42 "mapped_in_order" MappedInOrder { pool, stream, seq, offset, granules, reason }
     43 "unmapped_in_order" UnmappedInOrder { pool, stream, seq, offset, granules, reason }
+    44 "trim_pending" TrimPending { pool, on, bytes, streams }
 }
 
 variants! {

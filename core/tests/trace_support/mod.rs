@@ -333,6 +333,7 @@ impl Numbers {
             Record::Pressed { pool, bytes: self.bytes(), relieved: self.answer() },
             Record::MappedInOrder { pool, stream, seq, offset: self.bytes(), granules, reason: map },
             Record::UnmappedInOrder { pool, stream, seq, offset: self.bytes(), granules, reason: unmap },
+            Record::TrimPending { pool, on: self.point(), bytes: self.bytes(), streams: granules },
         ]
     }
 
@@ -424,11 +425,12 @@ pub(crate) fn kind(record: &Record<'_>) -> usize {
         Record::Pressed { .. } => 40,
         Record::MappedInOrder { .. } => 41,
         Record::UnmappedInOrder { .. } => 42,
+        Record::TrimPending { .. } => 43,
     }
 }
 
 /// How many kinds there are.
-pub(crate) const KINDS: usize = 43;
+pub(crate) const KINDS: usize = 44;
 
 /// Some seconds of a program on four streams: what a log mostly holds.
 pub(crate) fn ordinary(numbers: &mut Numbers, count: usize) -> Vec<(Nanos, Record<'static>)> {

@@ -2,12 +2,14 @@
 
 use super::arguments::{check_size, choice, input, output, output_or_none};
 use super::failure::{Failure, guard};
-use super::instance::{call, enter};
+use super::instance::{Instance, call, enter};
 use crate::bindings::{
-    weir_pending_fn, weir_pool, weir_pool_config, weir_pool_stats, weir_runtime, weir_stream, weir_trimmed,
+    weir_pending_fn, weir_pending_on, weir_pool, weir_pool_config, weir_pool_stats, weir_runtime, weir_stream,
+    weir_trimmed,
 };
 use core::ffi::{c_int, c_void};
 use core::mem::size_of;
+use weir::error::PendingOn;
 use weir::id::DeviceId;
 use weir::policy::{Attribute, Blocking, Destroy, Growth, PoolConfig, Preference, Release, Reuse, Tuning};
 use weir::units::Bytes;
@@ -152,6 +154,15 @@ pub unsafe extern "C" fn weir_pool_set_attribute(
     })
 }
 
+fn pending_on(instance: &Instance, on: Option<PendingOn>) -> weir_pending_on {
+    let nobody = weir_pending_on { stream: weir_stream { id: 0, runtime: 0 }, until: 0, bytes: 0 };
+    on.map_or(nobody, |PendingOn { stream, until, bytes }| weir_pending_on {
+        stream: instance.give_stream(stream),
+        until: until.0,
+        bytes: bytes.0,
+    })
+}
+
 /// See `weir.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn weir_pool_trim(
@@ -170,6 +181,8 @@ pub unsafe extern "C" fn weir_pool_trim(
                 live: reached.live.0,
                 pending: reached.pending.0,
                 partial: reached.partial.0,
+                pending_streams: reached.pending_streams.into(),
+                pending_on: reached.pending_on.map(|on| pending_on(instance, on)),
             });
         }
         Ok(())

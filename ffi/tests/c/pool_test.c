@@ -156,6 +156,40 @@ static void test_blocking(uint32_t blocking)
     OK(weir_destroy(runtime));
 }
 
+/* A trim names the streams whose work holds what it leaves. */
+static void test_trim(void)
+{
+    weir_runtime runtime = host_runtime(64 * MIB);
+    weir_stream streams[3] = {stream_of(runtime), stream_of(runtime), stream_of(runtime)};
+    const uint64_t sizes[3] = {4 * MIB, 2 * MIB, 10 * MIB};
+    weir_pool pool = pool_of(runtime, 32 * MIB);
+    struct weir_trimmed trimmed;
+    weir_ptr blocks[3];
+    int may_end = 0;
+    memset(&trimmed, 0xff, sizeof trimmed);
+    OK(weir_pool_trim(runtime, pool, 0, &trimmed));
+    CHECK(trimmed.pending == 0 && trimmed.pending_streams == 0 && trimmed.pending_on[0].bytes == 0);
+    for (int i = 0; i < 3; i++) {
+        blocks[i] = block_of(runtime, pool, sizes[i], streams[i]);
+        OK(weir_host_launch(runtime, streams[i], waits_for_a_flag, &may_end));
+    }
+    for (int i = 0; i < 3; i++) {
+        OK(weir_free_async(runtime, blocks[i], streams[i]));
+    }
+    OK(weir_pool_trim(runtime, pool, 0, &trimmed));
+    CHECK(trimmed.reserved == 16 * MIB && trimmed.pending == 16 * MIB && trimmed.pending_streams == 3);
+    CHECK(trimmed.pending_on[0].stream.id == streams[2].id && trimmed.pending_on[0].bytes == sizes[2]);
+    CHECK(trimmed.pending_on[1].stream.id == streams[0].id && trimmed.pending_on[1].bytes == sizes[0]);
+    CHECK(trimmed.pending_on[2].stream.id == streams[1].id && trimmed.pending_on[2].bytes == sizes[1]);
+    CHECK(trimmed.pending_on[3].bytes == 0 && trimmed.pending_on[0].until > 0);
+    __atomic_store_n(&may_end, 1, __ATOMIC_SEQ_CST);
+    /* The handle is good for what the report is for. */
+    OK(weir_stream_synchronize(runtime, trimmed.pending_on[0].stream));
+    OK(weir_pool_trim(runtime, pool, 0, &trimmed));
+    CHECK(trimmed.reserved <= 6 * MIB && trimmed.pending_streams <= 2);
+    OK(weir_destroy(runtime));
+}
+
 /* What the program can do without, and what it was asked. */
 struct spare {
     weir_runtime runtime;
@@ -223,6 +257,7 @@ int main(void)
     test_growth();
     test_blocking(WEIR_BLOCKING_NEVER);
     test_blocking(WEIR_BLOCKING_WHEN_EXHAUSTED);
+    test_trim();
     test_pressure();
     printf(failures == 0 ? "ok\n" : "failed\n");
     return failures != 0;

@@ -51,7 +51,7 @@ kinds! {
     GrowPlanned "grow planned" GrowAborted "grow aborted"
     Mapped "map" MappedInOrder "map in order" Unmapped "unmap" UnmappedInOrder "unmap in order"
     Quarantined "quarantined" Kept "kept" Blocked "host waits" Pressed "pressure"
-    Trimmed "trim" OutOfMemory "out of memory" Refused "refused" DriverFailed "driver failed"
+    Trimmed "trim" TrimPending "trim: pending" OutOfMemory "out of memory" Refused "refused" DriverFailed "driver failed"
     Mark "mark" Lost "lost"
 }
 

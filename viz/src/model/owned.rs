@@ -56,4 +56,5 @@ keep! {
     Pressed { pool, bytes, relieved }
     MappedInOrder { pool, stream, seq, offset, granules, reason }
     UnmappedInOrder { pool, stream, seq, offset, granules, reason }
+    TrimPending { pool, on, bytes, streams }
 }

@@ -83,8 +83,14 @@ fn memory_words(record: &Record<'_>) -> Option<String> {
         | Record::UnmappedInOrder { offset, granules: n, reason, .. } => {
             format!("{} at {}, {}", granules(n), offset_words(offset), unmap_words(reason))
         }
-        Record::Trimmed { target, reached, .. } => {
-            format!("to {}, reached {}", ticks::bytes(target.0), ticks::bytes(reached.0))
+        Record::Trimmed { target, reached, live, pending, partial, .. } => {
+            let why = held_words([("live", live), ("pending", pending), ("in granules in part use", partial)]);
+            format!("to {}, reached {}{why}", ticks::bytes(target.0), ticks::bytes(reached.0))
+        }
+        Record::TrimPending { on, bytes, streams, .. } => {
+            let of =
+                if streams == 1 { String::new() } else { format!(", one of {}", ticks::count(u64::from(streams))) };
+            format!("{} on stream {} up to {}{of}", ticks::bytes(bytes.0), on.stream, on.seq)
         }
         Record::GrowPlanned { offset, granules: n, .. } => format!("{} at {}", granules(n), offset_words(offset)),
         Record::AttributeSet { attribute, value, .. } => {
@@ -102,6 +108,13 @@ fn memory_words(record: &Record<'_>) -> Option<String> {
         }
         _ => return None,
     })
+}
+
+/// What a trim had to leave, after a colon; nothing where there is nothing.
+fn held_words(held: [(&str, Bytes); 3]) -> String {
+    let held = held.into_iter().filter(|(_, bytes)| bytes.0 > 0);
+    let words: Vec<_> = held.map(|(what, bytes)| format!("{} {what}", ticks::bytes(bytes.0))).collect();
+    if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) }
 }
 
 /// The settings that are not the defaults.

@@ -151,6 +151,23 @@ impl Oracle {
         None
     }
 
+    /// Whether a malloc may ask the driver although there is memory: what it would cut may turn out to be one with what is
+    /// free beside it.
+    pub(crate) fn may_join(&self, asking: &Asking) -> bool {
+        let pool = &self.pools[asking.pool];
+        if !pool.reuse.contains(Reuse::OPPORTUNISTIC) {
+            return false;
+        }
+        let most = View::most(self, asking);
+        let usable = |piece: &Piece| self.reached_all(&most, piece);
+        let open = |piece: &Piece| piece.points.iter().chain(&piece.maybe).any(|p| !self.order.known.has(p.id));
+        pool.memory.pieces.windows(2).any(|pair| {
+            let [first, second] = pair else { return false };
+            let beside = first.to == second.from && !first.live && !second.live;
+            beside && (usable(first) || usable(second)) && pair.iter().any(|piece| piece.crowded || open(piece))
+        })
+    }
+
     /// The malloc is about to get memory at `at`: no closer size, and none of the same size that comes first, may have
     /// been there at no cost.
     pub(crate) fn judge_fit(&mut self, asking: &Asking, at: u64) {

@@ -261,6 +261,9 @@ impl Oracle {
             return;
         }
         let asking = *asking;
+        if matches!(way, Way::Asks) && self.may_join(&asking) {
+            return;
+        }
         let view = View::least(self, &asking);
         match self.find(&asking, &view, Scope::Class) {
             Some((from, to)) => self.fail(
