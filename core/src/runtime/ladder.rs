@@ -5,7 +5,7 @@ mod resort;
 mod rung;
 mod waiting;
 
-use super::beside::{Beside, JOINS};
+use super::beside::{ASKS, Beside, JOINS};
 use super::grow::{Failure, Grow, Grown};
 use super::malloc::Request;
 use super::release::Release;
@@ -74,8 +74,9 @@ pub(super) struct Malloc {
     /// Something was released, or learnt, since the pool last tried to grow.
     grow_due: bool,
     begun: bool,
-    /// How often it was about to cut a block.
+    /// How often it joined a block that it was about to cut, and how often it asked about one.
     joins: u8,
+    asks: u8,
     /// A marker was laid, or refused, for the calls that come after.
     laid: bool,
     /// The driver refused a wait, or a growth failed: that rung is done with.
@@ -213,19 +214,18 @@ impl Malloc {
     /// Joins a block that is to be cut with what lies beside it, or asks whether that can be.
     fn before_cut(&mut self, state: &mut State<'_>, choice: Choice) -> Before {
         let Taken::Front(block) = choice.taken else { return Before::Nothing };
-        if self.joins == JOINS {
-            return Before::Nothing;
-        }
-        self.joins = self.joins.wrapping_add(1);
         let call = self.number(state);
         match state.facts.beside(block, self.ask.size, call) {
-            Beside::Nothing => Before::Nothing,
-            Beside::Joins => {
+            Beside::Joins if self.joins < JOINS => {
+                self.joins = self.joins.wrapping_add(1);
                 state.facts.join_beside(block);
                 Before::Joined
             }
-            Beside::Unknown(_) if self.patience == Patience::None => Before::Nothing,
-            Beside::Unknown(question) => self.put(state, question).map_or(Before::Nothing, Before::Do),
+            Beside::Unknown(question) if self.asks < ASKS && self.patience == Patience::Full => {
+                self.asks = self.asks.wrapping_add(1);
+                self.put(state, question).map_or(Before::Nothing, Before::Do)
+            }
+            Beside::Nothing | Beside::Joins | Beside::Unknown(_) => Before::Nothing,
         }
     }
 
@@ -433,6 +433,7 @@ impl Malloc {
             grow_due: false,
             begun: false,
             joins: 0,
+            asks: 0,
             laid: false,
             wait_failed: false,
             grow_failed: false,
