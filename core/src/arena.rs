@@ -62,7 +62,7 @@ pub(crate) fn note_trouble() {
 
 /// Steps of all runtimes of this process; see [`steps`](crate::sim::steps).
 #[cfg(feature = "sim")]
-pub(crate) static STEPS: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(0);
+pub(crate) static STEPS: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
 
 /// A slot, a cell of a lookup or an entry of a clock is looked at: what the steps of a call are counted in, where tests
 /// bound them.

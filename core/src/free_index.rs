@@ -292,8 +292,14 @@ impl<'a> FreeIndex<'a> {
 
     /// Adds a free block or hole, whose first point is of that tenant; others are left alone. O(levels).
     pub(crate) fn insert(&mut self, blocks: &mut Blocks<'_>, slot: usize, tenant: Tenant) {
+        let Some(home) = self.home_for(blocks.get(slot), tenant) else { return };
+        self.insert_in(blocks, slot, home);
+    }
+
+    /// Adds what was left of a block that was in these bins. O(levels).
+    #[inline]
+    pub(crate) fn insert_in(&mut self, blocks: &mut Blocks<'_>, slot: usize, home: usize) {
         let block = blocks.get_mut(slot);
-        let Some(home) = self.home_for(block, tenant) else { return };
         block.set_home(home);
         let mark = block.first_mark();
         let bins = self.bins.get_mut(home);

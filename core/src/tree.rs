@@ -78,6 +78,12 @@ pub(crate) trait Scope {
     fn admits(&self, least: u64) -> bool;
     /// Whether it looks at the tree below the block.
     fn enters(&self, block: &Block) -> bool;
+
+    /// The same, of the block in a slot.
+    #[inline]
+    fn enters_slot(&self, blocks: &Blocks<'_>, slot: usize) -> bool {
+        self.enters(blocks.get(slot))
+    }
 }
 
 /// All.
@@ -96,6 +102,10 @@ impl Scope for All {
     }
 
     fn enters(&self, _: &Block) -> bool {
+        true
+    }
+
+    fn enters_slot(&self, _: &Blocks<'_>, _: usize) -> bool {
         true
     }
 }
@@ -286,12 +296,14 @@ impl Blocks<'_> {
             if parting > level {
                 break;
             }
-            let side = from.bit(level);
             let [zero, one] = node.kids();
-            if side == 0 && one.slot().is_some_and(|one| scope.enters(self.get(one))) {
-                beyond = one;
+            at = one;
+            if from.bit(level) == 0 {
+                at = zero;
+                if one.slot().is_some_and(|one| scope.enters_slot(self, one)) {
+                    beyond = one;
+                }
             }
-            at = if side == 0 { zero } else { one };
         }
         if let Some(beyond) = beyond.slot() {
             self.least_below(beyond, scope, &mut best);

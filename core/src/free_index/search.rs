@@ -11,7 +11,7 @@ use crate::units::Seq;
 use core::cmp::Reverse;
 
 /// Blocks that a search judges one by one: enough for what programs do, few enough for a bound.
-const LOOKS: usize = 16;
+const LOOKS: usize = 64;
 
 /// Ways in which one position of another stream may be reached.
 pub(crate) const WAYS: usize = 3;
@@ -37,9 +37,9 @@ pub(crate) trait Sight<R> {
 
 impl FreeIndex<'_> {
     /// The closest size of at least `size` bytes among what is seen; ties go to the better rank, then to the most recently
-    /// freed, then to the lower address. Blocks of several points count as freed first; of those 16 are judged in all.
+    /// freed, then to the lower address. Blocks of several points count as freed first; of those 64 are judged in all.
     ///
-    /// O((16 + streams with free blocks in the pool) * (levels + heads / 64)).
+    /// O((64 + streams with free blocks in the pool) * (levels + heads / 64)).
     pub(crate) fn best<R: Ord + Copy>(
         &self,
         blocks: &Blocks<'_>,
@@ -79,7 +79,7 @@ impl FreeIndex<'_> {
     }
 
     /// The closest size from `size` on, below `below`, among what is let through by sight and by `fits`. Blocks are judged
-    /// one by one, [`LOOKS`] in all and no more than a quarter of them of one kind. O(LOOKS * levels + kinds).
+    /// one by one, [`LOOKS`] in all and no more than an eighth of them of one kind. O(LOOKS * levels + kinds).
     pub(crate) fn best_of_some<R: Ord + Copy>(
         &self,
         blocks: &Blocks<'_>,
@@ -91,7 +91,7 @@ impl FreeIndex<'_> {
         let mut search = Search::new(self, blocks, (pool, size), 0);
         let mut left = LOOKS;
         for home in self.homes_of(pool, Kind::Free(class)) {
-            search.looks = left.min(LOOKS / 4);
+            search.looks = left.min(LOOKS / 8);
             left = left.saturating_sub(search.looks);
             search.judged(self, home, &All, |block| if fits(block) { sight.judge(block) } else { None });
             left = left.wrapping_add(search.looks);

@@ -26,7 +26,7 @@
 //!
 //! | call | steps at most |
 //! | --- | --- |
-//! | malloc that one block serves | 100 + 6 (S + 16) (20 + 2 d): one search for each stream that has freed, and 16 blocks that wait for several positions; up to six times, where blocks are joined before one is cut |
+//! | malloc that one block serves | 100 + 6 (S + 64) (20 + 2 d): one search for each stream that has freed, and 64 blocks that wait for several positions; up to six times, where blocks are joined before one is cut |
 //! | free | 64 + 4 d: 32 cells of the lookup, more only where addresses collide; the next call carries it out |
 //! | use, record, wait | 100 + 6 S |
 //! | malloc from a run of blocks, growth, trim, release, synchronisation | some for each block, granule and stream of the device |

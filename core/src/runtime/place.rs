@@ -243,12 +243,13 @@ impl Facts<'_> {
         if rest && self.blocks.room() == 0 {
             return Err(self.blocks.full());
         }
+        let home = self.blocks.get(slot).home();
         self.unlist(slot);
         self.blocks.get_mut(slot).set_state(State::Transit);
         if rest {
             let rest = self.cut(slot, size)?;
             self.blocks.get_mut(rest).set_state(State::Free);
-            self.list(rest);
+            self.index.insert_in(&mut self.blocks, rest, home);
         }
         Ok(slot)
     }

@@ -80,10 +80,10 @@ mod stream;
 mod violation;
 
 /// How often runtimes of this process have looked at a slot of an arena, a cell of a lookup or an entry of a clock: the
-/// steps that [`Runtime`](crate::Runtime) states bounds for, for tests that hold calls to them.
+/// steps that [`Runtime`](crate::Runtime) states bounds for, for tests that hold calls to them. Wraps where numbers have 32 bits.
 #[must_use]
 pub fn steps() -> u64 {
-    crate::arena::STEPS.load(core::sync::atomic::Ordering::Relaxed)
+    crate::arena::STEPS.load(core::sync::atomic::Ordering::Relaxed) as u64
 }
 
 pub use device::DeviceConfig;

@@ -9,7 +9,7 @@ const STREAMS: u64 = 64;
 fn most(verb: &str, blocks: u64) -> Option<u64> {
     let levels = u64::from(blocks.ilog2());
     match verb {
-        "malloc" => Some(100 + 6 * (STREAMS + 16) * (20 + 2 * levels)),
+        "malloc" => Some(100 + 6 * (STREAMS + 64) * (20 + 2 * levels)),
         "free" => Some(64 + 4 * levels),
         "use" | "record" | "wait" => Some(100 + 6 * STREAMS),
         "refused_free" => Some(100 + blocks),
