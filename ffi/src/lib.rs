@@ -5,6 +5,7 @@
 //! * [`table`]: a driver given as a table of C functions.
 //! * [`capi`]: the functions of `weir.h`; [`bindings`] is that header as the compiler sees it.
 //! * [`acl`]: the part of CANN's `acl/acl.h` that memory pools need, on the host driver.
+//! * [`interpose`]: `libweir_acl.so`, CANN's interface in front of the vendor's library.
 //! * [`arenas`] and [`lock`]: what hosted programs give a runtime.
 #![cfg_attr(not(feature = "std"), no_std)]
 
@@ -20,9 +21,15 @@ mod calls;
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub mod capi;
 #[cfg(all(feature = "std", target_os = "linux"))]
+mod environment;
+#[cfg(all(feature = "std", target_os = "linux"))]
+mod export;
+#[cfg(all(feature = "std", target_os = "linux"))]
 mod hand_on;
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub mod host;
+#[cfg(all(feature = "std", target_os = "linux"))]
+pub mod interpose;
 #[cfg(all(feature = "std", target_os = "linux"))]
 mod limits;
 #[cfg(feature = "std")]

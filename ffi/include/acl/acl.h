@@ -9,7 +9,8 @@
  *                    It is sparse: only what is written takes memory of the machine.
  *   WEIR_LOG         a file for the log of all that happens to memory: `cargo xtask viz FILE` shows it.
  *
- * Link with libweir.a (add -lpthread -ldl -lm where the system's C library keeps these apart) or with libweir.so.
+ * Link with libweir.a (add -lpthread -ldl -lm where the system's C library keeps these apart), with libweir.so, or with
+ * libweir_acl.so, in which the vendor's library answers where there is one.
  *
  * Written for weir from CANN's public documentation. SPDX-License-Identifier: MIT OR Apache-2.0
  */

@@ -8,14 +8,17 @@
  *  - A pool that is exhausted answers ACL_ERROR_RT_MEMORY_ALLOCATION (207001), which nothing else does.
  *  - aclrtMemPoolTrimTo below what is in use releases what it can, and succeeds.
  *  - A high mark that is reset stands at the current value, not at 0.
+ *  - A threshold may be above the pool's size: UINT64_MAX releases nothing at synchronisations.
+ *  - A handle type other than none is refused (100000): pools are not shared with other processes.
+ *  - A free counts on the stream that frees, not on the one that allocated.
  *  - aclrtMemPoolFreeAsync refuses an address that is in no pool (107000). CANN takes any for memory of aclrtMalloc, and
  *    succeeds.
  *  - Attribute 2 gives memory out once the device has passed its free, not before. Attribute 3 queues a real wait of
  *    one stream for the other, behind the first call on that other stream after the free, and blocks nothing on the
  *    device.
  *  - A pool that is destroyed keeps the memory of what is allocated until the work that is queued is done.
- *  - A full device makes the next aclrtMemPoolMallocAsync take back what other pools do not use. There is no
- *    aclrtMalloc and no aclrtFree here: a pool's memory is freed in stream order only.
+ *  - A full device makes the next aclrtMemPoolMallocAsync take back what other pools do not use. The emulation has no
+ *    aclrtMalloc and no aclrtFree: a pool's memory is freed in stream order only.
  *  - A handle is never given out again, so that none is mistaken for a later pool, stream or event.
  *
  * Written for weir from CANN's public documentation. C11 and C++17. SPDX-License-Identifier: MIT OR Apache-2.0
@@ -40,7 +43,7 @@ typedef enum aclrtMemPoolAttr {
     ACL_RT_MEM_POOL_REUSE_ALLOW_OPPORTUNISTIC = 0x2,
     /** uint32_t, 0 or not 0, first 0. Streams are made to wait for each other, so that memory can be used again. */
     ACL_RT_MEM_POOL_REUSE_ALLOW_INTERNAL_DEPENDENCIES = 0x3,
-    /** uint64_t, first 0, at most the pool's size. Reserved bytes that a synchronisation keeps. */
+    /** uint64_t, first 0. Reserved bytes that a synchronisation keeps; UINT64_MAX: all. */
     ACL_RT_MEM_POOL_ATTR_RELEASE_THRESHOLD = 0x4,
     /** uint64_t, read only. Physical bytes that the pool holds. */
     ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_CURRENT = 0x5,
@@ -56,7 +59,7 @@ typedef enum aclrtMemPoolAttr {
 typedef struct {
     /** ACL_MEM_ALLOCATION_TYPE_PINNED. */
     aclrtMemAllocationType allocType;
-    /** Not looked at. */
+    /** ACL_MEM_HANDLE_TYPE_NONE. */
     aclrtMemHandleType handleType;
     /** The device, of type ACL_MEM_LOCATION_TYPE_DEVICE. */
     aclrtMemLocation location;
@@ -88,8 +91,8 @@ aclError aclrtMemPoolCreate(aclrtMemPool *memPool, const aclrtMemPoolProps *pool
 aclError aclrtMemPoolDestroy(const aclrtMemPool memPool);
 
 /**
- * Sets an attribute. 107000 for a null value, what is no pool, no attribute, or read only; 507000 for a threshold above
- * the pool's size, and for a high mark that is set to anything but 0.
+ * Sets an attribute. 107000 for a null value, what is no pool, no attribute, or read only; 507000 for a high mark that
+ * is set to anything but 0.
  */
 aclError aclrtMemPoolSetAttr(aclrtMemPool memPool, aclrtMemPoolAttr attr, void *value);
 

@@ -251,7 +251,7 @@ pub mod aclrtMemPoolAttr {
     pub const ACL_RT_MEM_POOL_REUSE_ALLOW_OPPORTUNISTIC: Type = 2;
     /// uint32_t, 0 or not 0, first 0. Streams are made to wait for each other, so that memory can be used again.
     pub const ACL_RT_MEM_POOL_REUSE_ALLOW_INTERNAL_DEPENDENCIES: Type = 3;
-    /// uint64_t, first 0, at most the pool's size. Reserved bytes that a synchronisation keeps.
+    /// uint64_t, first 0. Reserved bytes that a synchronisation keeps; UINT64_MAX: all.
     pub const ACL_RT_MEM_POOL_ATTR_RELEASE_THRESHOLD: Type = 4;
     /// uint64_t, read only. Physical bytes that the pool holds.
     pub const ACL_RT_MEM_POOL_ATTR_RESERVED_MEM_CURRENT: Type = 5;
@@ -268,7 +268,7 @@ pub mod aclrtMemPoolAttr {
 pub struct aclrtMemPoolProps {
     /// ACL_MEM_ALLOCATION_TYPE_PINNED.
     pub allocType: aclrtMemAllocationType::Type,
-    /// Not looked at.
+    /// ACL_MEM_HANDLE_TYPE_NONE.
     pub handleType: aclrtMemHandleType::Type,
     /// The device, of type ACL_MEM_LOCATION_TYPE_DEVICE.
     pub location: aclrtMemLocation,
@@ -314,8 +314,8 @@ unsafe extern "C" {
     pub fn aclrtMemPoolDestroy(memPool: aclrtMemPool) -> aclError;
 }
 unsafe extern "C" {
-    /** Sets an attribute. 107000 for a null value, what is no pool, no attribute, or read only; 507000 for a threshold above
- the pool's size, and for a high mark that is set to anything but 0.*/
+    /** Sets an attribute. 107000 for a null value, what is no pool, no attribute, or read only; 507000 for a high mark that
+ is set to anything but 0.*/
     pub fn aclrtMemPoolSetAttr(
         memPool: aclrtMemPool,
         attr: aclrtMemPoolAttr::Type,

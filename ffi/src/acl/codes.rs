@@ -12,7 +12,7 @@ use weir::driver::{DriverError, DriverErrorKind};
 use weir::error::{Arena, ArenaFull, BadId, FreeError, MallocError, OrderError, PoolError};
 
 /// A code of the headers, by any of the two types that they have.
-pub(super) trait Code {
+pub(crate) trait Code {
     fn number(self) -> acl::aclError;
 }
 
@@ -30,28 +30,28 @@ impl Code for u32 {
 
 /// Why a call is refused.
 #[derive(Debug)]
-pub(super) struct Refusal {
-    pub(super) code: acl::aclError,
-    pub(super) text: String,
+pub(crate) struct Refusal {
+    pub(crate) code: acl::aclError,
+    pub(crate) text: String,
 }
 
 impl Refusal {
-    pub(super) fn new(code: impl Code, text: impl Into<String>) -> Self {
+    pub(crate) fn new(code: impl Code, text: impl Into<String>) -> Self {
         Self { code: code.number(), text: text.into() }
     }
 
     /// A pointer that must not be null.
-    pub(super) fn null(name: &str) -> Self {
+    pub(crate) fn null(name: &str) -> Self {
         Self::new(acl::ACL_ERROR_INVALID_PARAM, format!("`{name}` is null"))
     }
 
     /// An argument with a value that it cannot have.
-    pub(super) fn argument(text: impl Into<String>) -> Self {
+    pub(crate) fn argument(text: impl Into<String>) -> Self {
         Self::new(acl::ACL_ERROR_RT_PARAM_INVALID, text)
     }
 
     /// What is no pool, stream or event.
-    pub(super) fn handle(code: impl Code, kind: &str, handle: usize) -> Self {
+    pub(crate) fn handle(code: impl Code, kind: &str, handle: usize) -> Self {
         Self::new(code, format!("{handle:#x} is no {kind}: it was destroyed, or never created"))
     }
 
@@ -69,6 +69,8 @@ fn driver_code(error: DriverError) -> acl::aclError {
         DriverErrorKind::Unsupported => acl::ACL_ERROR_RT_FEATURE_NOT_SUPPORT.number(),
         // What the host driver answers after a fault of the device.
         DriverErrorKind::Failed if error.code == libc::EFAULT => acl::ACL_ERROR_RT_AICORE_EXCEPTION.number(),
+        // A code of the vendor's says more.
+        DriverErrorKind::Failed if error.code >= acl::ACL_ERROR_INVALID_PARAM => error.code,
         DriverErrorKind::Failed => acl::ACL_ERROR_RT_DRV_INTERNAL_ERROR.number(),
     }
 }
@@ -170,7 +172,7 @@ thread_local! {
 }
 
 /// Runs the body of an exported function: keeps the text of a refusal, and stops a panic.
-pub(super) fn guard(work: impl FnOnce() -> Result<(), Refusal>) -> acl::aclError {
+pub(crate) fn guard(work: impl FnOnce() -> Result<(), Refusal>) -> acl::aclError {
     let refusal = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(())) => return acl::ACL_SUCCESS,
         Ok(Err(refusal)) => refusal,
@@ -180,7 +182,8 @@ pub(super) fn guard(work: impl FnOnce() -> Result<(), Refusal>) -> acl::aclError
     refusal.code
 }
 
-fn keep(text: String) {
+/// Keeps what was wrong for the thread's next `aclGetRecentErrMsg`.
+pub(crate) fn keep(text: String) {
     // No text has a 0 in it.
     let text = CString::new(text).unwrap_or_default();
     // A thread that is ending has no place for it any more; nobody can ask then either.
@@ -188,7 +191,6 @@ fn keep(text: String) {
 }
 
 /// See `acl/acl.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclGetRecentErrMsg() -> *const c_char {
     let taken = TEXTS.try_with(|texts| {
         let mut texts = texts.borrow_mut();
@@ -233,5 +235,6 @@ mod tests {
         assert_eq!(failed(DriverErrorKind::Unsupported, libc::ENOSYS), 207_000);
         assert_eq!(failed(DriverErrorKind::Failed, libc::EFAULT), 507_015);
         assert_eq!(failed(DriverErrorKind::Failed, libc::EIO), 507_899);
+        assert_eq!(failed(DriverErrorKind::Failed, 107_017), 107_017, "the vendor's own");
     }
 }

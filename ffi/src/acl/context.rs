@@ -8,7 +8,6 @@ use super::state::{Context, Origin, call, make_current};
 use weir::driver::Driver;
 
 /// See `acl/acl_rt.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclrtSetDevice(deviceId: i32) -> acl::aclError {
     call(|world| {
         let (id, mut device) = world.device(i64::from(deviceId))?;
@@ -24,7 +23,6 @@ pub unsafe extern "C" fn aclrtSetDevice(deviceId: i32) -> acl::aclError {
 }
 
 /// See `acl/acl_rt.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclrtResetDevice(deviceId: i32) -> acl::aclError {
     call(|world| {
         let (_, mut device) = world.device(i64::from(deviceId))?;
@@ -40,7 +38,6 @@ pub unsafe extern "C" fn aclrtResetDevice(deviceId: i32) -> acl::aclError {
 }
 
 /// See `acl/acl_rt.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclrtSynchronizeDevice() -> acl::aclError {
     call(|world| {
         let (_, Context { device, .. }) = world.context()?;
@@ -50,7 +47,6 @@ pub unsafe extern "C" fn aclrtSynchronizeDevice() -> acl::aclError {
 }
 
 /// See `acl/acl_rt.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclrtCreateContext(context: *mut aclrtContext, deviceId: i32) -> acl::aclError {
     call(|world| {
         if context.is_null() {
@@ -67,7 +63,6 @@ pub unsafe extern "C" fn aclrtCreateContext(context: *mut aclrtContext, deviceId
 }
 
 /// See `acl/acl_rt.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclrtDestroyContext(context: aclrtContext) -> acl::aclError {
     call(|world| {
         if context.is_null() {
@@ -85,7 +80,6 @@ pub unsafe extern "C" fn aclrtDestroyContext(context: aclrtContext) -> acl::aclE
 }
 
 /// See `acl/acl_rt.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclrtGetMemInfo(
     attr: aclrtMemAttr::Type,
     free: *mut usize,

@@ -21,7 +21,6 @@ fn gone(handle: usize) -> Refusal {
 }
 
 /// See `acl/acl_rt.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclrtCreateEvent(event: *mut aclrtEvent) -> acl::aclError {
     call(|world| {
         if event.is_null() {
@@ -37,7 +36,6 @@ pub unsafe extern "C" fn aclrtCreateEvent(event: *mut aclrtEvent) -> acl::aclErr
 }
 
 /// See `acl/acl_rt.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclrtDestroyEvent(event: aclrtEvent) -> acl::aclError {
     call(|world| {
         find(world, event)?;
@@ -49,7 +47,6 @@ pub unsafe extern "C" fn aclrtDestroyEvent(event: aclrtEvent) -> acl::aclError {
 }
 
 /// See `acl/acl_rt.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclrtRecordEvent(event: aclrtEvent, stream: aclrtStream) -> acl::aclError {
     call(|world| {
         let found = find(world, event)?;
@@ -61,7 +58,6 @@ pub unsafe extern "C" fn aclrtRecordEvent(event: aclrtEvent, stream: aclrtStream
 }
 
 /// See `acl/acl_rt.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclrtStreamWaitEvent(stream: aclrtStream, event: aclrtEvent) -> acl::aclError {
     call(|world| {
         let event = find(world, event)?;
@@ -71,7 +67,6 @@ pub unsafe extern "C" fn aclrtStreamWaitEvent(stream: aclrtStream, event: aclrtE
 }
 
 /// See `acl/acl_rt.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclrtQueryEventStatus(
     event: aclrtEvent,
     status: *mut aclrtEventRecordedStatus::Type,
@@ -100,7 +95,6 @@ pub unsafe extern "C" fn aclrtQueryEventStatus(
 }
 
 /// See `acl/acl_rt.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclrtSynchronizeEvent(event: aclrtEvent) -> acl::aclError {
     call(|world| {
         let event = find(world, event)?;

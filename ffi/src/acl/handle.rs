@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// A handle as C has it.
-pub(super) type Raw = *mut c_void;
+pub(crate) type Raw = *mut c_void;
 
 /// What a handle names; part of it, so that a stream is never taken for an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Context = 1,
     Stream = 2,
     Event = 3,
@@ -24,53 +24,53 @@ impl Kind {
     const BITS: u32 = 4;
 
     /// A handle that nobody has had before.
-    pub(super) fn issue(self) -> usize {
+    pub(crate) fn issue(self) -> usize {
         static NEXT: AtomicUsize = AtomicUsize::new(1);
         (NEXT.fetch_add(1, Ordering::Relaxed) << Self::BITS) | self as usize
     }
 }
 
 /// A handle for C. It is no address: nothing can be reached through it.
-pub(super) fn to_raw(handle: usize) -> Raw {
+pub(crate) fn to_raw(handle: usize) -> Raw {
     ptr::without_provenance_mut(handle)
 }
 
 /// The number that C gave as a handle.
-pub(super) fn from_raw(raw: Raw) -> usize {
+pub(crate) fn from_raw(raw: Raw) -> usize {
     raw.addr()
 }
 
 /// Objects by their handles.
-pub(super) struct Table<T> {
+pub(crate) struct Table<T> {
     kind: Kind,
     entries: RwLock<BTreeMap<usize, T>>,
 }
 
 impl<T> Table<T> {
-    pub(super) const fn new(kind: Kind) -> Self {
+    pub(crate) const fn new(kind: Kind) -> Self {
         Self { kind, entries: RwLock::new(BTreeMap::new()) }
     }
 
     /// Keeps an object, and answers its handle.
-    pub(super) fn add(&self, object: T) -> usize {
+    pub(crate) fn add(&self, object: T) -> usize {
         let handle = self.kind.issue();
         self.write().insert(handle, object);
         handle
     }
 
     /// Takes an object out: its handle is stale from then on. Of several threads, one gets it.
-    pub(super) fn take(&self, handle: usize) -> Option<T> {
+    pub(crate) fn take(&self, handle: usize) -> Option<T> {
         self.write().remove(&handle)
     }
 
     /// Changes an object, if the handle names one.
-    pub(super) fn change(&self, handle: usize, work: impl FnOnce(&mut T)) {
+    pub(crate) fn change(&self, handle: usize, work: impl FnOnce(&mut T)) {
         if let Some(object) = self.write().get_mut(&handle) {
             work(object);
         }
     }
 
-    pub(super) fn read(&self) -> RwLockReadGuard<'_, BTreeMap<usize, T>> {
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, BTreeMap<usize, T>> {
         self.entries.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -81,12 +81,12 @@ impl<T> Table<T> {
 
 impl<T: Copy> Table<T> {
     /// The object of a handle.
-    pub(super) fn get(&self, handle: usize) -> Option<T> {
+    pub(crate) fn get(&self, handle: usize) -> Option<T> {
         self.read().get(&handle).copied()
     }
 
     /// All handles and objects.
-    pub(super) fn all(&self) -> Vec<(usize, T)> {
+    pub(crate) fn all(&self) -> Vec<(usize, T)> {
         self.read().iter().map(|(handle, object)| (*handle, *object)).collect()
     }
 }

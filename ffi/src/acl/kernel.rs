@@ -48,7 +48,6 @@ unsafe fn text<'a>(from: *const c_char, name: &str) -> Result<&'a str, Refusal> 
 }
 
 /// See `acl/weir_acl.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn weir_acl_register_kernel(name: *const c_char, function: weir_acl_kernel) -> acl::aclError {
     guard(|| {
         // SAFETY: the header asks for a string, or null.
@@ -71,13 +70,11 @@ pub unsafe extern "C" fn weir_acl_register_kernel(name: *const c_char, function:
 }
 
 /// See `acl/weir_acl.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn weir_acl_binary() -> aclrtBinHandle {
     to_raw(binary())
 }
 
 /// See `acl/acl_rt.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclrtBinaryGetFunction(
     binHandle: aclrtBinHandle,
     kernelName: *const c_char,
@@ -105,7 +102,6 @@ pub unsafe extern "C" fn aclrtBinaryGetFunction(
 }
 
 /// See `acl/acl_rt.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclrtLaunchKernel(
     funcHandle: aclrtFuncHandle,
     blockDim: u32,

@@ -9,7 +9,6 @@ use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 
 /// See `acl/acl.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclInit(configPath: *const c_char) -> acl::aclError {
     guard(|| {
         if !configPath.is_null() {
@@ -23,7 +22,6 @@ pub unsafe extern "C" fn aclInit(configPath: *const c_char) -> acl::aclError {
 }
 
 /// See `acl/acl.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclFinalize() -> acl::aclError {
     guard(state::end)
 }

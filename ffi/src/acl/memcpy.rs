@@ -125,7 +125,6 @@ impl World {
 }
 
 /// See `acl/acl_rt.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclrtMemcpy(
     dst: *mut c_void,
     destMax: usize,
@@ -162,7 +161,6 @@ fn named(kind: kinds::Type) -> Result<Option<Direction>, Refusal> {
 }
 
 /// See `acl/acl_rt.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclrtMemcpyAsync(
     dst: *mut c_void,
     destMax: usize,

@@ -6,6 +6,9 @@
 //! caller's promise, as always in C: null, or good for what CANN's documentation says that the function does with it.
 //! That is the safety contract of them all.
 //!
+//! The libraries give the functions their names (`export.rs`): `libweir.a` and `libweir.so` these, `libweir_acl.so`
+//! those of [`interpose`](crate::interpose), which come here where there is no vendor's library.
+//!
 //! Return codes are those of CANN's full design where it is sound; where weir knows better (no address is given out
 //! before it is safe, exhaustion has a code of its own), `acl/acl_rt_memory_soma.h` says so.
 
@@ -15,16 +18,16 @@
 #[rustfmt::skip]
 #[allow(missing_docs, non_camel_case_types, non_upper_case_globals, clippy::all, reason = "from the C headers")]
 pub mod bindings;
-mod codes;
+pub(crate) mod codes;
 mod context;
 mod event;
-mod handle;
+pub(crate) mod handle;
 mod kernel;
 mod life;
 mod memcpy;
-mod pool;
-mod settings;
-mod state;
+pub(crate) mod pool;
+pub(crate) mod settings;
+pub(crate) mod state;
 mod stream;
 
 pub use codes::aclGetRecentErrMsg;

@@ -5,10 +5,12 @@ use super::bindings::{aclrtMemPool, aclrtMemPoolAttr, aclrtMemPoolProps, aclrtSt
 use super::codes::{Code, Refusal};
 use super::handle::{from_raw, to_raw};
 use super::state::{Pool, World, call};
+use crate::log_sink::LogSink;
+use crate::owned::Owned;
 use core::ffi::c_void;
 use weir::driver::Driver;
 use weir::error::PoolError;
-use weir::id::DeviceId;
+use weir::id::{DeviceId, StreamId};
 use weir::policy::{Attribute, Destroy, PoolConfig, Preference, Release, Reuse, Tuning};
 use weir::units::{Bytes, DevicePtr};
 
@@ -28,10 +30,14 @@ fn config(device: DeviceId, limit: Bytes) -> PoolConfig {
 }
 
 /// Looks at the fields that have but one good value.
-fn check(props: &aclrtMemPoolProps) -> Result<(), Refusal> {
+pub(crate) fn check(props: &aclrtMemPoolProps) -> Result<(), Refusal> {
     let bad = |text: String| Err(Refusal::new(acl::ACL_ERROR_INVALID_PARAM, text));
     if props.allocType != acl::aclrtMemAllocationType::ACL_MEM_ALLOCATION_TYPE_PINNED {
         return bad(format!("`allocType` is {}, expected ACL_MEM_ALLOCATION_TYPE_PINNED (0)", props.allocType));
+    }
+    if props.handleType != acl::aclrtMemHandleType::ACL_MEM_HANDLE_TYPE_NONE {
+        let found = props.handleType;
+        return bad(format!("`handleType` is {found}, expected ACL_MEM_HANDLE_TYPE_NONE (0): pools are not shared"));
     }
     let kind = props.location.type_;
     if kind != acl::aclrtMemLocationType::ACL_MEM_LOCATION_TYPE_DEVICE {
@@ -44,7 +50,6 @@ fn check(props: &aclrtMemPoolProps) -> Result<(), Refusal> {
 }
 
 /// See `acl/acl_rt_memory_soma.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclrtMemPoolCreate(
     memPool: *mut aclrtMemPool,
     poolProps: *const aclrtMemPoolProps,
@@ -61,27 +66,27 @@ pub unsafe extern "C" fn aclrtMemPoolCreate(
         let (device, guard) = world.device(i64::from(props.location.id))?;
         drop(guard);
         world.context()?;
-        let pool = create(world, device, Bytes(props.maxSize as u64))?;
+        let pool = create(&world.runtime, device, Bytes(props.maxSize as u64))?;
         // SAFETY: non-null, so a place for a handle, as the header asks.
         unsafe { memPool.write(to_raw(world.pools.add(pool))) };
         Ok(())
     })
 }
 
-fn create(world: &World, device: DeviceId, most: Bytes) -> Result<Pool, Refusal> {
-    let id = world.runtime.create_pool(config(device, most))?;
-    let shape = world.runtime.stats(id)?;
-    let properties = world.host().properties(device).map_err(PoolError::Driver)?;
+/// Makes a pool of a runtime, whatever its device is.
+pub(crate) fn create<D: Driver>(runtime: &Owned<D, LogSink>, device: DeviceId, most: Bytes) -> Result<Pool, Refusal> {
+    let id = runtime.create_pool(config(device, most))?;
+    let shape = runtime.stats(id)?;
+    let properties = runtime.driver().properties(device).map_err(PoolError::Driver)?;
     let size = match most {
         Bytes::ZERO => properties.total.round_down(properties.granularity),
         // It was rounded before, or the pool would not be there.
         most => most.round_up(properties.granularity).unwrap_or(properties.total),
     };
-    Ok(Pool { id, size, base: shape.base.0, range: shape.range })
+    Ok(Pool { id, device, size, granule: properties.granularity, base: shape.base.0, range: shape.range })
 }
 
 /// See `acl/acl_rt_memory_soma.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclrtMemPoolDestroy(memPool: aclrtMemPool) -> acl::aclError {
     call(|world| {
         let pool = find(world, memPool, acl::ACL_ERROR_RT_INTERNAL_ERROR)?;
@@ -110,7 +115,6 @@ fn stale(error: PoolError) -> Refusal {
 }
 
 /// See `acl/acl_rt_memory_soma.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclrtMemPoolSetAttr(
     memPool: aclrtMemPool,
     attr: aclrtMemPoolAttr::Type,
@@ -118,25 +122,34 @@ pub unsafe extern "C" fn aclrtMemPoolSetAttr(
 ) -> acl::aclError {
     call(|world| {
         let pool = find(world, memPool, acl::ACL_ERROR_RT_PARAM_INVALID)?;
-        let attribute = attribute(attr, value)?;
-        let value = match attribute {
-            // Nothing is read for what cannot be set.
-            Attribute::ReservedMemCurrent | Attribute::UsedMemCurrent => 0,
-            // SAFETY: non-null, so a number of the attribute's type, as the header asks.
-            _ if attribute.switch().is_some() => u64::from(unsafe { value.cast::<u32>().read_unaligned() }),
-            // SAFETY: as above.
-            _ => unsafe { value.cast::<u64>().read_unaligned() },
-        };
-        if attribute == Attribute::ReleaseThreshold && value > pool.size.0 {
-            let text = format!("a threshold of {} is above the pool's size of {}", Bytes(value), pool.size);
-            return Err(Refusal::new(acl::ACL_ERROR_RT_INTERNAL_ERROR, text));
-        }
-        world.runtime.set_attribute(pool.id, attribute, value).map_err(stale)
+        // SAFETY: the header asks for a number of the attribute's type, or null.
+        unsafe { set(&world.runtime, pool, attr, value) }
     })
 }
 
+/// Sets an attribute of a pool of any runtime.
+///
+/// # Safety
+/// `value` is null, or a number of the attribute's type.
+pub(crate) unsafe fn set<D: Driver>(
+    runtime: &Owned<D, LogSink>,
+    pool: Pool,
+    attr: aclrtMemPoolAttr::Type,
+    value: *mut c_void,
+) -> Result<(), Refusal> {
+    let attribute = attribute(attr, value)?;
+    let value = match attribute {
+        // Nothing is read for what cannot be set.
+        Attribute::ReservedMemCurrent | Attribute::UsedMemCurrent => 0,
+        // SAFETY: non-null, so a number of the attribute's type, as the caller promised.
+        _ if attribute.switch().is_some() => u64::from(unsafe { value.cast::<u32>().read_unaligned() }),
+        // SAFETY: as above.
+        _ => unsafe { value.cast::<u64>().read_unaligned() },
+    };
+    runtime.set_attribute(pool.id, attribute, value).map_err(stale)
+}
+
 /// See `acl/acl_rt_memory_soma.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclrtMemPoolGetAttr(
     memPool: aclrtMemPool,
     attr: aclrtMemPoolAttr::Type,
@@ -144,21 +157,34 @@ pub unsafe extern "C" fn aclrtMemPoolGetAttr(
 ) -> acl::aclError {
     call(|world| {
         let pool = find(world, memPool, acl::ACL_ERROR_RT_PARAM_INVALID)?;
-        let attribute = attribute(attr, value)?;
-        let found = world.runtime.attribute(pool.id, attribute).map_err(stale)?;
-        if attribute.switch().is_some() {
-            // SAFETY: non-null, so a place for a number of the attribute's type, as the header asks.
-            unsafe { value.cast::<u32>().write_unaligned(u32::from(found != 0)) };
-        } else {
-            // SAFETY: as above.
-            unsafe { value.cast::<u64>().write_unaligned(found) };
-        }
-        Ok(())
+        // SAFETY: the header asks for a place for a number of the attribute's type, or null.
+        unsafe { get(&world.runtime, pool, attr, value) }
     })
 }
 
+/// Reads an attribute of a pool of any runtime.
+///
+/// # Safety
+/// `value` is null, or a place for a number of the attribute's type.
+pub(crate) unsafe fn get<D: Driver>(
+    runtime: &Owned<D, LogSink>,
+    pool: Pool,
+    attr: aclrtMemPoolAttr::Type,
+    value: *mut c_void,
+) -> Result<(), Refusal> {
+    let attribute = attribute(attr, value)?;
+    let found = runtime.attribute(pool.id, attribute).map_err(stale)?;
+    if attribute.switch().is_some() {
+        // SAFETY: non-null, so a place for a number of the attribute's type, as the caller promised.
+        unsafe { value.cast::<u32>().write_unaligned(u32::from(found != 0)) };
+    } else {
+        // SAFETY: as above.
+        unsafe { value.cast::<u64>().write_unaligned(found) };
+    }
+    Ok(())
+}
+
 /// See `acl/acl_rt_memory_soma.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclrtMemPoolMallocAsync(
     ptr: *mut *mut c_void,
     size: usize,
@@ -176,22 +202,29 @@ pub unsafe extern "C" fn aclrtMemPoolMallocAsync(
         }
         let stream = world.stream(stream)?;
         let pool = find(world, memPool, acl::ACL_ERROR_RT_INTERNAL_ERROR)?;
-        if Bytes(size as u64).round_up(world.host().config().granularity).is_none() {
-            return Err(Refusal::argument(format!(
-                "{size} bytes, rounded up to whole granules, do not fit in 64 bits"
-            )));
-        }
-        let made = world.runtime.malloc_async(pool.id, Bytes(size as u64), stream.id)?;
-        let address =
-            usize::try_from(made.0).map_err(|_| Refusal::argument("the address has no place in a pointer"))?;
+        let made = malloc(&world.runtime, pool, size, stream.id)?;
         // SAFETY: non-null, so a place for an address, as the header asks.
-        unsafe { ptr.write(core::ptr::with_exposed_provenance_mut(address)) };
+        unsafe { ptr.write(made) };
         Ok(())
     })
 }
 
+/// Allocates from a pool of any runtime.
+pub(crate) fn malloc<D: Driver>(
+    runtime: &Owned<D, LogSink>,
+    pool: Pool,
+    size: usize,
+    stream: StreamId,
+) -> Result<*mut c_void, Refusal> {
+    if Bytes(size as u64).round_up(pool.granule).is_none() {
+        return Err(Refusal::argument(format!("{size} bytes, rounded up to whole granules, do not fit in 64 bits")));
+    }
+    let made = runtime.malloc_async(pool.id, Bytes(size as u64), stream)?;
+    let address = usize::try_from(made.0).map_err(|_| Refusal::argument("the address has no place in a pointer"))?;
+    Ok(core::ptr::with_exposed_provenance_mut(address))
+}
+
 /// See `acl/acl_rt_memory_soma.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclrtMemPoolFreeAsync(ptr: *mut c_void, stream: aclrtStream) -> acl::aclError {
     call(|world| {
         if ptr.is_null() {
@@ -209,16 +242,19 @@ pub unsafe extern "C" fn aclrtMemPoolFreeAsync(ptr: *mut c_void, stream: aclrtSt
 }
 
 /// See `acl/acl_rt_memory_soma.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclrtMemPoolTrimTo(memPool: aclrtMemPool, minBytesToKeep: usize) -> acl::aclError {
     call(|world| {
         let pool = find(world, memPool, acl::ACL_ERROR_RT_INTERNAL_ERROR)?;
-        let keep = Bytes(minBytesToKeep as u64);
-        if keep > pool.size {
-            let text = format!("{keep} to keep, but the pool's size is {}", pool.size);
-            return Err(Refusal::new(acl::ACL_ERROR_RT_INTERNAL_ERROR, text));
-        }
-        world.runtime.trim_to(pool.id, keep)?;
-        Ok(())
+        trim(&world.runtime, pool, Bytes(minBytesToKeep as u64))
     })
+}
+
+/// Trims a pool of any runtime.
+pub(crate) fn trim<D: Driver>(runtime: &Owned<D, LogSink>, pool: Pool, keep: Bytes) -> Result<(), Refusal> {
+    if keep > pool.size {
+        let text = format!("{keep} to keep, but the pool's size is {}", pool.size);
+        return Err(Refusal::new(acl::ACL_ERROR_RT_INTERNAL_ERROR, text));
+    }
+    runtime.trim_to(pool.id, keep)?;
+    Ok(())
 }

@@ -3,6 +3,7 @@
 use super::bindings as acl;
 use super::codes::Refusal;
 use crate::capi::life::usual_total;
+use crate::environment::variable;
 use crate::log_sink::LogSink;
 use std::path::Path;
 use weir::units::Bytes;
@@ -29,9 +30,9 @@ pub(super) fn bad_total(total: Bytes, why: impl core::fmt::Display) -> Refusal {
 const PAGES: usize = 64;
 
 /// The log that `WEIR_LOG` names, and how many of its pages may wait.
-pub(super) fn log() -> Result<(LogSink, usize), Refusal> {
+pub(crate) fn log() -> Result<(LogSink, usize), Refusal> {
     let mut sink = LogSink::default();
-    let path = std::env::var_os("WEIR_LOG").filter(|path| !path.is_empty());
+    let path = variable("WEIR_LOG").filter(|path| !path.is_empty());
     let Some(path) = path else { return Ok((sink, 0)) };
     sink.set_file(Path::new(&path)).map_err(|error| {
         let text = format!("WEIR_LOG is {path:?}: expected a file that can be written, but {error}");
@@ -41,6 +42,6 @@ pub(super) fn log() -> Result<(LogSink, usize), Refusal> {
 }
 
 /// A log that is not whole at the end.
-pub(super) fn bad_log(text: String) -> Refusal {
+pub(crate) fn bad_log(text: String) -> Refusal {
     announce(Refusal::new(acl::ACL_ERROR_INVALID_FILE, text))
 }

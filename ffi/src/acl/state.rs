@@ -57,13 +57,16 @@ pub(super) enum Recorded {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pool {
-    pub(super) id: PoolId,
+pub(crate) struct Pool {
+    pub(crate) id: PoolId,
+    pub(crate) device: DeviceId,
     /// The most physical memory that it may hold.
-    pub(super) size: Bytes,
+    pub(crate) size: Bytes,
+    /// Of its device.
+    pub(crate) granule: Bytes,
     /// Its addresses.
-    pub(super) base: u64,
-    pub(super) range: Bytes,
+    pub(crate) base: u64,
+    pub(crate) range: Bytes,
 }
 
 /// A device as `aclrtSetDevice` counts it.
@@ -145,7 +148,7 @@ pub(super) fn end() -> Result<(), Refusal> {
 }
 
 /// How much one process can have at once.
-fn capacities(total: Bytes, granularity: Bytes, pages: usize) -> Capacities {
+pub(crate) fn capacities(total: Bytes, granularity: Bytes, pages: usize) -> Capacities {
     let granules = usize::try_from(total.0.checked_div(granularity.0).unwrap_or(0)).unwrap_or(usize::MAX);
     Capacities {
         streams: 128,

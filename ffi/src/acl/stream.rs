@@ -7,7 +7,6 @@ use super::handle::{from_raw, to_raw};
 use super::state::call;
 
 /// See `acl/acl_rt.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclrtCreateStream(stream: *mut aclrtStream) -> acl::aclError {
     call(|world| {
         if stream.is_null() {
@@ -22,7 +21,6 @@ pub unsafe extern "C" fn aclrtCreateStream(stream: *mut aclrtStream) -> acl::acl
 }
 
 /// See `acl/acl_rt.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclrtDestroyStream(stream: aclrtStream) -> acl::aclError {
     call(|world| {
         if stream.is_null() {
@@ -37,7 +35,6 @@ pub unsafe extern "C" fn aclrtDestroyStream(stream: aclrtStream) -> acl::aclErro
 }
 
 /// See `acl/acl_rt.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn aclrtSynchronizeStream(stream: aclrtStream) -> acl::aclError {
     call(|world| {
         let stream = world.stream_or_default(stream)?;

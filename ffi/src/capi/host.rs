@@ -89,7 +89,6 @@ unsafe fn with_kernel<R>(kernel: *mut weir_kernel, work: impl FnOnce(&mut Launch
 }
 
 /// See `weir.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn weir_kernel_bytes(
     kernel: *mut weir_kernel,
     ptr: weir_ptr,
@@ -109,7 +108,6 @@ pub unsafe extern "C" fn weir_kernel_bytes(
 }
 
 /// See `weir.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn weir_kernel_fail(kernel: *mut weir_kernel, message: *const c_char) {
     guard(|| {
         let message = if message.is_null() {

@@ -6,6 +6,7 @@ use super::failure::{self, Failure, copy_latest, guard};
 use super::instance::{self, MAX_SLOTS, call};
 use crate::arenas::HeapArenas;
 use crate::bindings::{weir_config, weir_counters, weir_driver_ops, weir_host_config, weir_runtime, weir_status as s};
+use crate::environment::variable;
 use crate::host::{DEFAULT_TOTAL, HostConfig, HostDriver};
 use crate::log_sink::LogSink;
 use crate::size;
@@ -159,7 +160,7 @@ fn capacities(config: &weir_config) -> Result<Capacities, Failure> {
 /// The device's total where nothing else is said.
 pub(crate) fn usual_total() -> Result<Bytes, Failure> {
     const NAME: &str = "WEIR_HOST_BYTES";
-    let Some(text) = std::env::var_os(NAME) else { return Ok(DEFAULT_TOTAL) };
+    let Some(text) = variable(NAME) else { return Ok(DEFAULT_TOTAL) };
     let text = text.to_string_lossy();
     let bad = || Failure::invalid(format!("{NAME} is {text:?}: expected {}", size::EXPECTED));
     size::parse(&text).map(Bytes).ok_or_else(bad)

@@ -49,9 +49,10 @@
 //! only ACL cannot put back that there was none.
 
 use crate::bindings::weir_driver_ops;
+use crate::environment::variable;
 use crate::hand_on::hand_on;
 use crate::table::TableDriver;
-use core::ffi::{CStr, c_char, c_int};
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::fmt;
 use core::mem::zeroed;
 use std::ffi::{CString, OsStr, OsString};
@@ -175,7 +176,7 @@ fn candidates(vendor: Vendor, library: Option<&OsStr>) -> Result<Vec<CString>, V
     if let Some(library) = library {
         return from(library, "the library's name");
     }
-    if let Some(library) = std::env::var_os(vendor.variable()) {
+    if let Some(library) = variable(vendor.variable()) {
         return from(&library, vendor.variable());
     }
     vendor.libraries().iter().map(|name| checked(&OsString::from(name), vendor.name())).collect()
@@ -203,6 +204,25 @@ pub(crate) fn open(vendor: Vendor, library: Option<&OsStr>) -> Result<weir_drive
             Err(VendorError::Library(text)) if missing.is_empty() => missing = text,
             Err(VendorError::Library(_)) => {}
             other => return other,
+        }
+    }
+    Err(VendorError::Library(format!("{missing}; {} can name another one", vendor.variable())))
+}
+
+/// Loads a vendor's library alone, and answers the system's handle of it. It stays loaded.
+pub(crate) fn load(vendor: Vendor) -> Result<*mut c_void, VendorError> {
+    let mut missing = String::new();
+    for name in candidates(vendor, None)? {
+        // SAFETY: a string. What the library does when it is loaded is what a program linked with it has done too.
+        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        if !handle.is_null() {
+            return Ok(handle);
+        }
+        // SAFETY: answers a string, or null.
+        let why = unsafe { libc::dlerror() };
+        if missing.is_empty() && !why.is_null() {
+            // SAFETY: non-null, so a string that is good until the thread's next call of the loader.
+            missing = unsafe { CStr::from_ptr(why) }.to_string_lossy().into_owned();
         }
     }
     Err(VendorError::Library(format!("{missing}; {} can name another one", vendor.variable())))

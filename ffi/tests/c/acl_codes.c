@@ -166,21 +166,20 @@ static void making_pools(void)
     REFUSED(107000, "64 bits", aclrtMemPoolCreate(&pool, &props));
     CHECK(pool == NULL);
 
-    /* The kind of handle is not looked at; the size is rounded up to granules; 0 is all that there is; sums may be
-     * larger than the device. */
     props = properties(1);
     props.handleType = ACL_MEM_HANDLE_TYPE_POSIX;
+    REFUSED(100000, "`handleType` is 2", aclrtMemPoolCreate(&pool, &props));
+    CHECK(pool == NULL);
+
+    /* The size is rounded up to granules; 0 is all that there is; sums may be larger than the device. */
+    props = properties(1);
     OK(aclrtMemPoolCreate(&pool, &props));
     props = properties(0);
     OK(aclrtMemPoolCreate(&other, &props));
-    uint64_t threshold = 4 * GIB;
-    OK(aclrtMemPoolSetAttr(other, ACL_RT_MEM_POOL_ATTR_RELEASE_THRESHOLD, &threshold));
-    threshold = 2 * MIB;
-    OK(aclrtMemPoolSetAttr(pool, ACL_RT_MEM_POOL_ATTR_RELEASE_THRESHOLD, &threshold));
-    threshold = 2 * MIB + 1;
-    REFUSED(507000, "above the pool's size",
-            aclrtMemPoolSetAttr(pool, ACL_RT_MEM_POOL_ATTR_RELEASE_THRESHOLD, &threshold));
-    CHECK(attribute(pool, ACL_RT_MEM_POOL_ATTR_RELEASE_THRESHOLD) == 2 * MIB);
+    OK(aclrtMemPoolTrimTo(other, 4 * GIB));
+    REFUSED(507000, "the pool's size is", aclrtMemPoolTrimTo(other, 4 * GIB + 1));
+    OK(aclrtMemPoolTrimTo(pool, 2 * MIB));
+    REFUSED(507000, "the pool's size is", aclrtMemPoolTrimTo(pool, 2 * MIB + 1));
     OK(aclrtMemPoolDestroy(pool));
     OK(aclrtMemPoolDestroy(other));
 
@@ -223,8 +222,8 @@ static void attributes(void)
     REFUSED(107000, "expected 1 to 8", aclrtMemPoolGetAttr(pool, (aclrtMemPoolAttr)0xff, &big));
     REFUSED(107000, "expected 1 to 8", aclrtMemPoolGetAttr(pool, (aclrtMemPoolAttr)0, &big));
     big = UINT64_MAX;
-    REFUSED(507000, "threshold", aclrtMemPoolSetAttr(pool, ACL_RT_MEM_POOL_ATTR_RELEASE_THRESHOLD, &big));
-    CHECK(attribute(pool, ACL_RT_MEM_POOL_ATTR_RELEASE_THRESHOLD) == 0);
+    OK(aclrtMemPoolSetAttr(pool, ACL_RT_MEM_POOL_ATTR_RELEASE_THRESHOLD, &big));
+    CHECK(attribute(pool, ACL_RT_MEM_POOL_ATTR_RELEASE_THRESHOLD) == UINT64_MAX);
     OK(aclrtMemPoolDestroy(pool));
 }
 

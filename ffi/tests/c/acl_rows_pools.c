@@ -4,12 +4,11 @@
  */
 #include "acl_rows.h"
 
-/* A pool's size is the most that its threshold can be. */
+/* A pool's size is the most that a trim can keep. */
 static void has_size(aclrtMemPool pool, uint64_t bytes)
 {
-    OK(set(pool, ACL_RT_MEM_POOL_ATTR_RELEASE_THRESHOLD, bytes));
-    REFUSED(507000, "threshold", set(pool, ACL_RT_MEM_POOL_ATTR_RELEASE_THRESHOLD, bytes + 1));
-    OK(set(pool, ACL_RT_MEM_POOL_ATTR_RELEASE_THRESHOLD, 0));
+    OK(aclrtMemPoolTrimTo(pool, bytes));
+    REFUSED(507000, "the pool's size is", aclrtMemPoolTrimTo(pool, bytes + 1));
 }
 
 static void is_refused(aclError code, const char *part, aclrtMemPoolProps props)

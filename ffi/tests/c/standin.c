@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MAX_DEVICES = 4, MAX_RANGES = 64, MAX_HANDLES = 512, MAX_NAMES = 64, MAX_STREAMS = 256 };
+enum { MAX_DEVICES = 4, MAX_RANGES = 64, MAX_HANDLES = 512, MAX_NAMES = 64, MAX_STREAMS = 256, MAX_BLOCKS = 64 };
 
 enum { RECORD, WAIT, KERNEL };
 
@@ -32,11 +32,15 @@ struct standin_stream {
     struct standin_context *context;
     struct work *head, **tail;
     uint64_t queued, done;
+    /* Destroyed ones stay: their handles are given out again, and their positions go on. */
+    int gone;
 };
 
 struct standin_event {
     struct standin_context *context;
     int live;
+    struct standin_event *next;
+    int was_reset;
     /* The latest record; null: never recorded. */
     struct standin_stream *stream;
     uint64_t position;
@@ -79,6 +83,12 @@ static struct {
     struct standin_stream *streams[MAX_STREAMS];
     unsigned stream_count;
     unsigned events, event_limit;
+    int reuses_events;
+    struct standin_event *spare;
+    struct {
+        uint64_t at, bytes;
+        unsigned device;
+    } blocks[MAX_BLOCKS];
     struct failure failure;
     struct {
         const char *name;
@@ -347,9 +357,22 @@ int standin_unmap(uint64_t at, uint64_t bytes)
 
 /* ---------------------------------------------------------------------------------------------- streams and events */
 
+/* Whether memory is of standin_malloc's. */
+static int is_block(uint64_t at, uint64_t bytes)
+{
+    for (unsigned i = 0; i < MAX_BLOCKS; i++) {
+        if (at >= world.blocks[i].at && at + bytes <= world.blocks[i].at + world.blocks[i].bytes) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static void run_kernel(const struct work *work)
 {
-    for (uint64_t at = work->at; at < work->at + work->bytes; at = at / world.granule * world.granule + world.granule) {
+    int is_mapped = !is_block(work->at, work->bytes);
+    for (uint64_t at = work->at; is_mapped && at < work->at + work->bytes;
+         at = at / world.granule * world.granule + world.granule) {
         struct handle *handle = mapped_at(at);
         if (handle == NULL || !handle->with_access) {
             standin_wrong("a kernel used memory that is not mapped, or that it may not use");
@@ -409,7 +432,7 @@ static struct standin_stream *stream_of(struct standin_stream *stream)
         return current != NULL && current == &world.contexts[current->device] ? &world.defaults[current->device] : NULL;
     }
     for (unsigned i = 0; i < world.stream_count; i++) {
-        if (world.streams[i] == stream) {
+        if (world.streams[i] == stream && !stream->gone) {
             return stream;
         }
     }
@@ -427,10 +450,16 @@ int standin_event_create(struct standin_event **event)
     if (world.events >= world.event_limit) {
         return STANDIN_EXHAUSTED;
     }
-    struct standin_event *new = calloc(1, sizeof *new);
+    struct standin_event *new = world.reuses_events ? world.spare : NULL;
+    if (new != NULL) {
+        world.spare = new->next;
+    } else {
+        new = malloc(sizeof *new);
+    }
     if (new == NULL) {
         return STANDIN_EXHAUSTED;
     }
+    *new = (struct standin_event){0};
     new->context = current;
     new->live = 1;
     world.events++;
@@ -454,6 +483,8 @@ int standin_event_destroy(struct standin_event *event)
         return STANDIN_BAD_HANDLE;
     }
     event->live = 0;
+    event->next = world.spare;
+    world.spare = event;
     world.events--;
     return STANDIN_OK;
 }
@@ -479,6 +510,9 @@ int standin_wait(struct standin_stream *handle, struct standin_event *event)
     struct standin_stream *stream = stream_of(handle);
     if (!is_event(event) || stream == NULL) {
         return STANDIN_BAD_HANDLE;
+    }
+    if (event->stream == NULL && (event->was_reset || world.reuses_events)) {
+        return STANDIN_OK;
     }
     if (event->stream == NULL) {
         return standin_wrong("waited for an event that was never recorded");
@@ -559,6 +593,128 @@ static struct standin_stream *add_stream(struct standin_stream *stream, struct s
     stream->tail = &stream->head;
     world.streams[world.stream_count++] = stream;
     return stream;
+}
+
+int standin_stream_create(struct standin_stream **stream)
+{
+    if (current == NULL) {
+        return STANDIN_NO_CONTEXT;
+    }
+    for (unsigned i = world.stream_count; i-- > 0;) {
+        if (world.streams[i]->gone) {
+            *stream = world.streams[i];
+            (*stream)->gone = 0;
+            (*stream)->context = current;
+            return STANDIN_OK;
+        }
+    }
+    if (world.stream_count == MAX_STREAMS) {
+        return STANDIN_EXHAUSTED;
+    }
+    *stream = add_stream(malloc(sizeof **stream), current);
+    return STANDIN_OK;
+}
+
+int standin_stream_abort(struct standin_stream *handle)
+{
+    struct standin_stream *stream = stream_of(handle);
+    if (stream == NULL) {
+        return STANDIN_BAD_HANDLE;
+    }
+    while (stream->head != NULL) {
+        struct work *work = stream->head;
+        stream->head = work->next;
+        free(work);
+    }
+    stream->tail = &stream->head;
+    stream->done = stream->queued;
+    return STANDIN_OK;
+}
+
+int standin_stream_destroy(struct standin_stream *stream)
+{
+    if (stream == NULL || stream_of(stream) == NULL) {
+        return STANDIN_BAD_HANDLE;
+    }
+    run_until(stream, stream->queued);
+    stream->gone = 1;
+    return STANDIN_OK;
+}
+
+int standin_stream_drop(struct standin_stream *stream)
+{
+    int result = stream != NULL ? standin_stream_abort(stream) : STANDIN_BAD_HANDLE;
+    if (result == STANDIN_OK) {
+        stream->gone = 1;
+    }
+    return result;
+}
+
+int standin_reset(struct standin_event *event, struct standin_stream *handle)
+{
+    if (!is_event(event) || stream_of(handle) == NULL) {
+        return STANDIN_BAD_HANDLE;
+    }
+    /* The earliest that it can be: at once. */
+    event->stream = NULL;
+    event->was_reset = 1;
+    return STANDIN_OK;
+}
+
+int standin_malloc(uint64_t bytes, uint64_t *at)
+{
+    uint64_t whole = (bytes + world.granule - 1) / world.granule * world.granule;
+    if (current == NULL) {
+        return STANDIN_NO_CONTEXT;
+    }
+    if (bytes == 0) {
+        return STANDIN_INVALID;
+    }
+    for (unsigned i = 0; i < MAX_BLOCKS; i++) {
+        if (world.blocks[i].bytes != 0) {
+            continue;
+        }
+        if (world.created[current->device] + whole > world.total) {
+            return STANDIN_EXHAUSTED;
+        }
+        void *made = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (made == MAP_FAILED) {
+            return STANDIN_EXHAUSTED;
+        }
+        *at = (uintptr_t)made;
+        world.blocks[i].at = *at;
+        world.blocks[i].bytes = whole;
+        world.blocks[i].device = current->device;
+        world.created[current->device] += whole;
+        return STANDIN_OK;
+    }
+    return STANDIN_EXHAUSTED;
+}
+
+int standin_free(uint64_t at)
+{
+    for (unsigned i = 0; i < MAX_BLOCKS; i++) {
+        if (at != 0 && world.blocks[i].at == at) {
+            if (is_in_use(at, world.blocks[i].bytes)) {
+                return standin_wrong("freed memory that queued work uses");
+            }
+            munmap((void *)(uintptr_t)at, world.blocks[i].bytes);
+            world.created[world.blocks[i].device] -= world.blocks[i].bytes;
+            world.blocks[i].at = world.blocks[i].bytes = 0;
+            return STANDIN_OK;
+        }
+    }
+    return standin_wrong("freed what is no allocation");
+}
+
+struct standin_context *standin_foreign(unsigned device)
+{
+    return device < world.devices ? &world.foreign[device] : NULL;
+}
+
+void standin_reuse_events(void)
+{
+    world.reuses_events = 1;
 }
 
 static void forget(void)

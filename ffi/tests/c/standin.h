@@ -75,6 +75,20 @@ int standin_event_was_recorded(const struct standin_event *event);
 int standin_event_synchronise(struct standin_event *event);
 int standin_stream_query(struct standin_stream *stream);
 int standin_stream_synchronise(struct standin_stream *stream);
+/** A stream of the current context. The handle is the one that was given back last. */
+int standin_stream_create(struct standin_stream **stream);
+/** Gives a stream back: when its work is done, or at once, its work given up. */
+int standin_stream_destroy(struct standin_stream *stream);
+int standin_stream_drop(struct standin_stream *stream);
+/** Gives up a stream's work: whoever waits for it goes on. */
+int standin_stream_abort(struct standin_stream *stream);
+/** The event stands for nothing: waits for it are passed over. */
+int standin_reset(struct standin_event *event, struct standin_stream *stream);
+/** Memory outside all ranges; it counts against the device's total. */
+int standin_malloc(uint64_t bytes, uint64_t *at);
+int standin_free(uint64_t at);
+/** The context of a device that programs make for themselves; one at a time. */
+struct standin_context *standin_foreign(unsigned device);
 /** All streams of the current context. */
 int standin_synchronise(void);
 /** The context of a stream; null: it is none. A null stream is the current context's default one. */
@@ -97,6 +111,8 @@ EXPORT void standin_kind(int kind);
 EXPORT int standin_wanted_kind(void);
 /** How many events there can be. */
 EXPORT void standin_event_limit(unsigned limit);
+/** New events have the handles of destroyed ones, and waits for events that were never recorded are passed over. */
+EXPORT void standin_reuse_events(void);
 /** What was done wrong first; empty: nothing. */
 EXPORT const char *standin_violation(void);
 /** Streams as the program makes them, in the device's usual context, or in one of the program's own. */

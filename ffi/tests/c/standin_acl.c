@@ -14,7 +14,9 @@ enum {
     STREAM_CONTEXT = 107003,
     INVALID_HANDLE = 107017,
     MEMORY_ALLOCATION = 207001,
-    NO_EVENT_RESOURCE = 207007
+    NO_EVENT_RESOURCE = 207007,
+    NO_STREAM_RESOURCE = 207008,
+    STREAM_SYNC_TIMEOUT = 507046
 };
 
 struct location {
@@ -214,3 +216,119 @@ CALL(aclrtStreamQuery, (struct standin_stream * stream, int *status), int result
 
 CALL(aclrtSynchronizeStream, (struct standin_stream * stream), int result = context_of(stream);
      if (result == SUCCESS) { result = code(standin_stream_synchronise(stream)); })
+
+/* ----------------------------------------------------------------- what programs call, and the pools' driver does not */
+
+EXPORT const char *aclGetRecentErrMsg(void);
+EXPORT const char *aclGetRecentErrMsg(void)
+{
+    return "the stand-in has no texts";
+}
+
+CALL(aclFinalize, (void), int result = initialized ? SUCCESS : UNINITIALIZE; initialized = 0;)
+
+CALL(aclrtGetDevice, (int32_t * device), int result = context(); if (result == SUCCESS) {
+    *device = (int32_t)standin_current()->device;
+})
+
+CALL(aclrtCreateContext, (void **made, int32_t device), struct standin_context *found = standin_foreign((unsigned)device);
+     int result = found != NULL ? SUCCESS : INVALID_DEVICE; if (result == SUCCESS) {
+         standin_set_current(found);
+         *made = found;
+     })
+
+CALL(aclrtDestroyContext, (void *context), int result = context != NULL ? SUCCESS : PARAM_INVALID;)
+
+CALL(aclrtCreateStream, (struct standin_stream * *stream), int result = context(); if (result == SUCCESS) {
+    result = standin_stream_create(stream) == STANDIN_OK ? SUCCESS : NO_STREAM_RESOURCE;
+})
+
+CALL(aclrtCreateStreamWithConfig, (struct standin_stream * *stream, uint32_t priority, uint32_t flag),
+     int result = priority < 8 && flag < 0x40 ? context() : PARAM_INVALID; if (result == SUCCESS) {
+         result = standin_stream_create(stream) == STANDIN_OK ? SUCCESS : NO_STREAM_RESOURCE;
+     })
+
+CALL(aclrtDestroyStream, (struct standin_stream * stream), int result = context_of(stream); if (result == SUCCESS) {
+    result = code(standin_stream_destroy(stream));
+})
+
+CALL(aclrtDestroyStreamForce, (struct standin_stream * stream), int result = context_of(stream);
+     if (result == SUCCESS) { result = code(standin_stream_drop(stream)); })
+
+CALL(aclrtStreamAbort, (struct standin_stream * stream), int result = context_of(stream); if (result == SUCCESS) {
+    result = code(standin_stream_abort(stream));
+})
+
+CALL(aclrtCreateEvent, (struct standin_event * *event), int result = context(); if (result == SUCCESS) {
+    result = standin_event_create(event) == STANDIN_OK ? SUCCESS : NO_EVENT_RESOURCE;
+})
+
+CALL(aclrtCreateEventWithFlag, (struct standin_event * *event, uint32_t flag),
+     int result = flag < 0x80 ? context() : PARAM_INVALID; if (result == SUCCESS) {
+         result = standin_event_create(event) == STANDIN_OK ? SUCCESS : NO_EVENT_RESOURCE;
+     })
+
+CALL(aclrtResetEvent, (struct standin_event * event, struct standin_stream *stream), int result = context_of(stream);
+     if (result == SUCCESS) { result = code(standin_reset(event, stream)); })
+
+/* One that waits for a while: it gives up at once, and the stream goes on. */
+CALL(aclrtStreamWaitEventWithTimeout, (struct standin_stream * stream, struct standin_event *event, int32_t timeout),
+     int result = event != NULL && timeout >= 0 ? context_of(stream) : PARAM_INVALID;)
+
+CALL(aclrtSetOpWaitTimeout, (uint32_t timeout), int result = context(); (void)timeout;)
+
+/* Within a time limit of 0 only what is done already is there. */
+CALL(aclrtSynchronizeStreamWithTimeout, (struct standin_stream * stream, int32_t timeout),
+     int result = context_of(stream); if (result == SUCCESS && timeout == 0) {
+         result = standin_stream_query(stream) == STANDIN_OK ? SUCCESS : STREAM_SYNC_TIMEOUT;
+     } else if (result == SUCCESS) { result = code(standin_stream_synchronise(stream)); })
+
+CALL(aclrtSynchronizeEventWithTimeout, (struct standin_event * event, int32_t timeout), int result = context();
+     if (result == SUCCESS && timeout == 0) {
+         result = standin_event_query(event) == STANDIN_OK ? SUCCESS : STREAM_SYNC_TIMEOUT;
+     } else if (result == SUCCESS) { result = code(standin_event_synchronise(event)); })
+
+CALL(aclrtSynchronizeDeviceWithTimeout, (int32_t timeout), int result = timeout == 0 ? STREAM_SYNC_TIMEOUT : context();
+     if (result == SUCCESS) { result = code(standin_synchronise()); })
+
+CALL(aclrtMalloc, (void **at, size_t bytes, int policy), uint64_t found = 0;
+     int result = at != NULL && policy >= 0 ? context() : PARAM_INVALID; if (result == SUCCESS) {
+         result = code(standin_malloc(bytes, &found));
+         *at = (void *)(uintptr_t)found;
+     })
+
+CALL(aclrtFree, (void *at), int result = context(); if (result == SUCCESS) {
+    result = code(standin_free((uintptr_t)at));
+})
+
+/* A capture of all streams; nothing is queued differently. */
+static int capturing;
+
+CALL(aclmdlRICaptureBegin, (struct standin_stream * stream, int mode),
+     int result = mode >= 0 && !capturing ? context_of(stream) : PARAM_INVALID; capturing = result == SUCCESS;)
+
+CALL(aclmdlRICaptureEnd, (struct standin_stream * stream, void **model),
+     int result = capturing ? context_of(stream) : PARAM_INVALID; *model = NULL; capturing = 0;)
+
+CALL(aclmdlRICaptureGetInfo, (struct standin_stream * stream, int *status, void **model),
+     int result = context_of(stream); *status = capturing; *model = NULL;)
+
+/* Pools, on a product that has none: whoever gets here went past libweir_acl.so. */
+enum { FEATURE_NOT_SUPPORT = 207000 };
+
+CALL(aclrtMemPoolCreate, (void **pool, const void *what), int result = FEATURE_NOT_SUPPORT; (void)pool; (void)what;)
+
+CALL(aclrtMemPoolDestroy, (void *pool), int result = FEATURE_NOT_SUPPORT; (void)pool;)
+
+CALL(aclrtMemPoolSetAttr, (void *pool, int attr, void *value), int result = FEATURE_NOT_SUPPORT; (void)pool;
+     (void)attr; (void)value;)
+
+CALL(aclrtMemPoolGetAttr, (void *pool, int attr, void *value), int result = FEATURE_NOT_SUPPORT; (void)pool;
+     (void)attr; (void)value;)
+
+CALL(aclrtMemPoolMallocAsync, (void **at, size_t bytes, void *pool, void *stream), int result = FEATURE_NOT_SUPPORT;
+     (void)at; (void)bytes; (void)pool; (void)stream;)
+
+CALL(aclrtMemPoolFreeAsync, (void *at, void *stream), int result = FEATURE_NOT_SUPPORT; (void)at; (void)stream;)
+
+CALL(aclrtMemPoolTrimTo, (void *pool, size_t keep), int result = FEATURE_NOT_SUPPORT; (void)pool; (void)keep;)

@@ -7,13 +7,17 @@ use std::path::{Path, PathBuf};
 
 pub(crate) fn parser() -> Command {
     Command::new("libs")
-        .about("Put libweir.a, libweir.so and the headers into target/weir/lib and target/weir/include")
+        .about("Put libweir.a, libweir.so, libweir_acl.so and the headers into target/weir/lib and target/weir/include")
         .arg(Arg::new("release").long("release").action(ArgAction::SetTrue).help("Build with optimisation"))
         .after_help("Example:\n  cargo xtask libs --release")
 }
 
 pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
-    let mut command = project::cargo(["build", "--package", "weir-archive", "--package", "weir-shared"]);
+    let mut packages = vec!["build", "--package", "weir-archive", "--package", "weir-shared"];
+    if HAS_ACL {
+        packages.extend(["--package", "weir-acl"]);
+    }
+    let mut command = project::cargo(packages);
     if arguments.get_flag("release") {
         command.arg("--release");
     }
@@ -22,12 +26,19 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     let include = project::output("weir/include");
     install(&files, "weir_archive", "a", &lib.join("libweir.a"))?;
     install(&files, "weir_shared", shared_extension(), &lib.join(format!("libweir.{}", shared_extension())))?;
+    if HAS_ACL {
+        install(&files, "weir_acl", "so", &lib.join("libweir_acl.so"))?;
+    }
     let headers = copy_headers(&project::root().join("ffi/include"), &include)?;
-    say!("{}: libweir.a libweir.{}", project::shown(&lib), shared_extension());
+    let acl = if HAS_ACL { " libweir_acl.so" } else { "" };
+    say!("{}: libweir.a libweir.{}{acl}", project::shown(&lib), shared_extension());
     say!("{}: {}", project::shown(&include), headers.join(" "));
     say!("a program uses them with: cc -Itarget/weir/include main.c target/weir/lib/libweir.a -lpthread -ldl -lm");
     Ok(())
 }
+
+/// Whether CANN's interface is there: it is Linux's alone.
+const HAS_ACL: bool = cfg!(target_os = "linux");
 
 const fn shared_extension() -> &'static str {
     if cfg!(target_os = "macos") { "dylib" } else { "so" }
