@@ -1,4 +1,4 @@
-//! The C interface as `cargo xtask bindgen` read it from `include/weir.h`; do not edit.
+//! The C interface as `cargo xtask bindgen` read it from `include/weir*.h`; do not edit.
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 pub const WEIR_DRIVER_ABI: u32 = 1;
@@ -1462,5 +1462,68 @@ unsafe extern "C" {
         runtime: weir_runtime,
         device: u32,
         bytes: *mut u64,
+    ) -> ::core::ffi::c_int;
+}
+unsafe extern "C" {
+    /** Allocates `size` bytes on a device, in the order of the stream (a cudaStream_t, hipStream_t or aclrtStream; on the host
+ driver any value names a stream). Null where `size` is 0, and on an error. No version of the frameworks that was read
+ checks for null: the line on the standard error stream comes before the crash.*/
+    pub fn weir_torch_malloc(
+        size: usize,
+        device: ::core::ffi::c_int,
+        stream: *mut ::core::ffi::c_void,
+    ) -> *mut ::core::ffi::c_void;
+}
+unsafe extern "C" {
+    /** Frees in the order of the stream. Null is nothing. `size` is not looked at. Makes no driver call after the first that
+ names the stream.*/
+    pub fn weir_torch_free(
+        ptr: *mut ::core::ffi::c_void,
+        size: usize,
+        device: ::core::ffi::c_int,
+        stream: *mut ::core::ffi::c_void,
+    );
+}
+unsafe extern "C" {
+    /** For set_record_stream_fn: another stream uses the block. What is queued there until the block is freed is waited for,
+ before the memory is given to anyone. Null is nothing. Where that cannot be noted, such as for a stream of another
+ device, the block stays taken when it is freed, and both calls say so: reusing it would not be safe. A second free, by
+ whoever knows that the stream has passed, lets it go.*/
+    pub fn weir_torch_record_stream(
+        ptr: *mut ::core::ffi::c_void,
+        stream: *mut ::core::ffi::c_void,
+    );
+}
+unsafe extern "C" {
+    /** For PyTorch's set_reset_fn, which torch.cuda.empty_cache calls: waits for every open device and gives back all
+ granules in which nothing is live.*/
+    pub fn weir_torch_empty_cache();
+}
+unsafe extern "C" {
+    /// The same for torch_npu's set_reset_fn. Errors are reported whatever `check_error` says.
+    pub fn weir_torch_npu_empty_cache(check_error: bool);
+}
+unsafe extern "C" {
+    /** Ends everything, so that the next call begins anew, with the environment as it is then. Not for set_reset_fn.
+ WEIR_LIVE_BLOCKS where something is live on a device: nothing is done then. Otherwise as weir_destroy, for each device.
+ Handles are gone then, streams are forgotten, and a log begun later under the same name replaces this one. Work on the
+ devices may not call the functions of this header meanwhile.*/
+    pub fn weir_torch_reset() -> ::core::ffi::c_int;
+}
+unsafe extern "C" {
+    /** The runtime and the pool behind a device, for statistics, marks and synchronisation (weir.h). Opens the device. They
+ may not be destroyed. Either output may be null.*/
+    pub fn weir_torch_handles(
+        device: ::core::ffi::c_int,
+        runtime: *mut weir_runtime,
+        pool: *mut weir_pool,
+    ) -> ::core::ffi::c_int;
+}
+unsafe extern "C" {
+    /// What a stream is called in that runtime, for events that weir shall know of.
+    pub fn weir_torch_stream(
+        device: ::core::ffi::c_int,
+        stream: *mut ::core::ffi::c_void,
+        found: *mut weir_stream,
     ) -> ::core::ffi::c_int;
 }

@@ -3,7 +3,7 @@
 //! * [`host`]: Linux memory as a device, so that everything runs without hardware.
 //! * [`vendor`]: CUDA, HIP and ACL, loaded at run time.
 //! * [`table`]: a driver given as a table of C functions.
-//! * [`capi`]: the functions of `weir.h`; [`bindings`] is that header as the compiler sees it.
+//! * [`capi`]: the functions of `weir.h` and `weir_torch.h`; [`bindings`] is those headers as the compiler sees them.
 //! * [`acl`]: the part of CANN's `acl/acl.h` that memory pools need, on the host driver.
 //! * [`interpose`]: `libweir_acl.so`, CANN's interface in front of the vendor's library.
 //! * [`arenas`] and [`lock`]: what hosted programs give a runtime.

@@ -77,7 +77,7 @@ fn a_program_may_give_memory_back_before_an_allocation_is_refused() {
 #[test]
 fn the_headers_compile_alone_in_both_languages() {
     for language in [Language::C11, Language::Cpp17] {
-        for header in ["weir.h", "weir_driver.h"] {
+        for header in ["weir.h", "weir_driver.h", "weir_torch.h"] {
             let source = scratch(&format!("{header}_{language:?}.c"));
             std::fs::write(&source, format!("#include \"{header}\"\n#include \"{header}\"\n")).unwrap();
             quietly(compiler(language).args(["-c", "-o", "/dev/null"]).arg(source));
@@ -101,7 +101,7 @@ fn the_shared_library_exports_the_interface_and_nothing_else() {
     let shared = libraries.join("libweir.so");
     let output = says(Command::new("nm").args(["-D", "--defined-only", "--format=posix"]).arg(&shared));
     let exported: BTreeSet<_> = output.lines().filter_map(|l| l.split(' ').next()).map(str::to_owned).collect();
-    let headers = ["weir.h", "acl/acl.h", "acl/acl_rt.h", "acl/acl_rt_memory_soma.h", "acl/weir_acl.h"];
+    let headers = ["weir.h", "weir_torch.h", "acl/acl.h", "acl/acl_rt.h", "acl/acl_rt_memory_soma.h", "acl/weir_acl.h"];
     let named: BTreeSet<_> = headers.iter().flat_map(|header| declared(&format!("include/{header}"))).collect();
     assert_eq!(exported, named);
     let dynamic = says(Command::new("readelf").arg("-d").arg(&shared));

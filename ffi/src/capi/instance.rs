@@ -87,10 +87,16 @@ fn take(runtime: weir_runtime) -> Result<Arc<Instance>, Failure> {
 
 /// The body of a function about a runtime.
 pub(crate) fn call(runtime: weir_runtime, work: impl FnOnce(&Instance) -> Result<(), Failure>) -> c_int {
-    guard(|| {
-        let instance = enter(runtime)?;
-        work(&instance).map_err(|failure| instance.explain(failure))
-    })
+    guard(|| within(runtime, work))
+}
+
+/// One call about a runtime.
+pub(super) fn within<R>(
+    runtime: weir_runtime,
+    work: impl FnOnce(&Instance) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    let instance = enter(runtime)?;
+    work(&instance).map_err(|failure| instance.explain(failure))
 }
 
 /// What a handle names; part of it, so that an event is never taken for a stream.

@@ -1,4 +1,4 @@
-//! The functions of `weir.h`.
+//! The functions of `weir.h`, and of `weir_torch.h` above them.
 //!
 //! Each is an `extern "C"` function of the type that bindgen read from the header, which the compiler checks. None
 //! unwinds; none trusts a pointer to be non-null or a handle to be good. What a pointer points to is the caller's
@@ -18,6 +18,7 @@ mod order;
 mod pools;
 mod pressure;
 mod text;
+mod torch;
 mod vendor;
 
 pub use host::*;
@@ -26,6 +27,7 @@ pub use memory::*;
 pub use order::*;
 pub use pools::*;
 pub use pressure::*;
+pub use torch::*;
 pub use vendor::*;
 
 /// Each function has the type of the header's prototype: an array has one type of element.
@@ -51,4 +53,6 @@ prototypes! {
     weir_record_use weir_block_at weir_label weir_mark
     weir_host_launch weir_kernel_bytes weir_kernel_fail weir_host_copy_to_device weir_host_copy_to_host
     weir_host_copy weir_host_fill weir_host_fault weir_host_clear_fault weir_host_resident
+    weir_torch_malloc weir_torch_free weir_torch_record_stream weir_torch_empty_cache weir_torch_npu_empty_cache
+    weir_torch_reset weir_torch_handles weir_torch_stream
 }

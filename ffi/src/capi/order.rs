@@ -2,12 +2,13 @@
 
 use super::arguments::{native, output, stream_kind};
 use super::failure::Failure;
-use super::instance::call;
+use super::instance::{Instance, call};
 use crate::bindings::{weir_event, weir_runtime, weir_stream};
 use core::ffi::c_int;
 use weir::StreamConfig;
 use weir::driver::Completion;
 use weir::id::DeviceId;
+use weir::policy::StreamKind;
 
 /// See `weir.h`.
 #[unsafe(no_mangle)]
@@ -20,19 +21,23 @@ pub unsafe extern "C" fn weir_stream_create(
     call(runtime, |instance| {
         // SAFETY: the header asks for a place for a handle, or null.
         let stream = unsafe { output(stream, "stream") }?;
-        let (host, kind, device) = (instance.host()?, stream_kind(kind)?, DeviceId(device));
-        let native = host.create_stream(device, kind)?;
-        match instance.runtime().create_stream(StreamConfig { kind, ..StreamConfig::new(device, native) }) {
-            Ok(made) => {
-                stream.write(instance.add_stream(device, native, made));
-                Ok(())
-            }
-            Err(error) => {
-                host.destroy_stream(native)?;
-                Err(error.into())
-            }
-        }
+        let kind = stream_kind(kind)?;
+        stream.write(create(instance, DeviceId(device), kind)?);
+        Ok(())
     })
+}
+
+/// Makes a stream of the host driver.
+pub(super) fn create(instance: &Instance, device: DeviceId, kind: StreamKind) -> Result<weir_stream, Failure> {
+    let host = instance.host()?;
+    let native = host.create_stream(device, kind)?;
+    match instance.runtime().create_stream(StreamConfig { kind, ..StreamConfig::new(device, native) }) {
+        Ok(made) => Ok(instance.add_stream(device, native, made)),
+        Err(error) => {
+            host.destroy_stream(native)?;
+            Err(error.into())
+        }
+    }
 }
 
 /// See `weir.h`.
@@ -51,12 +56,16 @@ pub unsafe extern "C" fn weir_stream_register(
         if instance.runtime().driver().host().is_some() {
             return Err(Failure::invalid("streams of the host driver are made by weir_stream_create"));
         }
-        let (device, native) = (DeviceId(device), native(number));
-        let config = StreamConfig { kind: stream_kind(kind)?, context, ..StreamConfig::new(device, native) };
-        let made = instance.runtime().create_stream(config)?;
-        stream.write(instance.add_stream(device, native, made));
+        let config = StreamConfig::new(DeviceId(device), native(number));
+        stream.write(register(instance, StreamConfig { kind: stream_kind(kind)?, context, ..config })?);
         Ok(())
     })
+}
+
+/// Makes a stream of the program's own driver known.
+pub(super) fn register(instance: &Instance, config: StreamConfig) -> Result<weir_stream, Failure> {
+    let made = instance.runtime().create_stream(config)?;
+    Ok(instance.add_stream(config.device, config.native, made))
 }
 
 /// See `weir.h`.

@@ -46,11 +46,14 @@ const LICENCE: &str = "// SPDX-License-Identifier: MIT OR Apache-2.0";
 const OUTPUTS: [Output; 2] = [
     Output {
         file: "src/bindings.rs",
-        // Includes the driver's header.
-        includes: "#include \"weir.h\"\n",
+        // Includes weir.h, which includes the driver's header.
+        includes: "#include \"weir_torch.h\"\n",
         wanted: "(weir|WEIR)_.*",
         known: &[],
-        heading: &["//! The C interface as `cargo xtask bindgen` read it from `include/weir.h`; do not edit.", LICENCE],
+        heading: &[
+            "//! The C interface as `cargo xtask bindgen` read it from `include/weir*.h`; do not edit.",
+            LICENCE,
+        ],
     },
     Output {
         file: "src/acl/bindings.rs",

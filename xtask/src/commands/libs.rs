@@ -69,7 +69,7 @@ fn copy_headers(from: &Path, to: &Path) -> Result<Vec<String>, Failure> {
         if path.is_dir() {
             let inner = copy_headers(&path, &to.join(&name))?;
             names.extend(inner.iter().map(|header| format!("{name}/{header}")));
-        } else if path.extension().is_some_and(|extension| extension == "h") {
+        } else if path.extension().is_some_and(|extension| extension == "h" || extension == "hpp") {
             copy(&path, &to.join(&name))?;
             names.push(name);
         }
