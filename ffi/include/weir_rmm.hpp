@@ -99,8 +99,12 @@ public:
     /** Waits for the device and gives everything back. */
     ~device_pool()
     {
-        report(weir_destroy(runtime_));
-        report(weir_driver_close(&ops_));
+        const int status = weir_destroy(runtime_);
+        report(status);
+        // A runtime that could not be destroyed still calls its driver.
+        if (status == WEIR_OK) {
+            report(weir_driver_close(&ops_));
+        }
     }
 
     weir_runtime runtime() const noexcept
@@ -189,12 +193,16 @@ public:
         return made;
     }
 
-    /** Waits for the device, and frees. */
+    /** Waits for the device, and frees; where the device has failed the block stays taken. */
     void deallocate_sync(void *block) noexcept
     {
         if (block != nullptr) {
-            report(weir_device_synchronize(runtime_, device_));
-            deallocate(0, block);
+            const int status = weir_device_synchronize(runtime_, device_);
+            report(status);
+            // What may still be in use stays taken.
+            if (status == WEIR_OK) {
+                deallocate(0, block);
+            }
         }
     }
 

@@ -61,9 +61,9 @@ void weir_torch_free(void *ptr, size_t size, int device, void *stream);
 
 /**
  * For set_record_stream_fn: another stream uses the block. What is queued there until the block is freed is waited for,
- * before the memory is given to anyone. Null is nothing. Where that cannot be noted, such as for a stream of another
- * device, the block stays taken when it is freed, and both calls say so: reusing it would not be safe. A second free, by
- * whoever knows that the stream has passed, lets it go.
+ * before the memory is given to anyone. Null for a block is nothing, for a stream the default one of the block's own
+ * device. Where that cannot be noted, such as for a stream of another device, the block stays taken when it is freed, and
+ * both calls say so: reusing it would not be safe. A second free, by whoever knows that the stream has passed, lets it go.
  */
 void weir_torch_record_stream(void *ptr, void *stream);
 

@@ -1486,9 +1486,9 @@ unsafe extern "C" {
 }
 unsafe extern "C" {
     /** For set_record_stream_fn: another stream uses the block. What is queued there until the block is freed is waited for,
- before the memory is given to anyone. Null is nothing. Where that cannot be noted, such as for a stream of another
- device, the block stays taken when it is freed, and both calls say so: reusing it would not be safe. A second free, by
- whoever knows that the stream has passed, lets it go.*/
+ before the memory is given to anyone. Null for a block is nothing, for a stream the default one of the block's own
+ device. Where that cannot be noted, such as for a stream of another device, the block stays taken when it is freed, and
+ both calls say so: reusing it would not be safe. A second free, by whoever knows that the stream has passed, lets it go.*/
     pub fn weir_torch_record_stream(
         ptr: *mut ::core::ffi::c_void,
         stream: *mut ::core::ffi::c_void,

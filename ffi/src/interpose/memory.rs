@@ -81,8 +81,9 @@ pub unsafe fn pool_destroy(memory: Handle, _: impl Fn() -> c_int) -> c_int {
     guard(|| {
         let (world, pool) = find(memory, acl::ACL_ERROR_RT_INTERNAL_ERROR)?;
         let used = world.runtime.stats(pool.id)?.used;
-        // Streams that weir has had no cause to follow may use what is still allocated.
-        if used > Bytes::ZERO && !world.follow_all(pool.device.0) {
+        // Streams that weir cannot follow (of other contexts, special ones, the default one, ones that it never saw) may use
+        // what is still allocated.
+        if used > Bytes::ZERO {
             world.runtime.synchronize_device(pool.device)?;
         }
         world.runtime.destroy_pool(pool.id, Destroy::WithLiveBlocks)?;
@@ -223,6 +224,8 @@ pub unsafe fn pool_free(ptr: *mut c_void, handle: Handle, pass: impl Fn() -> c_i
             Some(stream) => Ok(world.runtime.free_async(at, stream)?),
             None => {
                 refused(vendor::synchronise_stream(handle), "the stream, whose order cannot be followed, has failed")?;
+                // After an abort the stream being done says nothing about those that it waited for.
+                world.runtime.synchronize_device(pool.device)?;
                 world.free_quietly(pool, at)
             }
         }
@@ -230,14 +233,18 @@ pub unsafe fn pool_free(ptr: *mut c_void, handle: Handle, pass: impl Fn() -> c_i
     if code == 0 { answer } else { code }
 }
 
-/// Frees what is in no pool: by the vendor's call where there is one, else once the stream is done.
+/// Frees what is in no pool: by the vendor's call where there is one, else once the stream is done, and the thread's device
+/// too: after an abort the one says nothing about streams that it waited for.
 fn free_outside(ptr: *mut c_void, stream: Handle, pass: impl Fn() -> c_int) -> c_int {
     let code = pass();
     if code != acl::ACL_ERROR_RT_FEATURE_NOT_SUPPORT.cast_signed() {
         return code;
     }
     match vendor::synchronise_stream(stream) {
-        0 => vendor::free(ptr),
+        0 => match vendor::synchronise_device() {
+            0 => vendor::free(ptr),
+            code => code,
+        },
         code => code,
     }
 }

@@ -155,6 +155,7 @@ calls! {
     fn create_stream(stream: &mut Handle) c"aclrtCreateStream";
     fn query_stream(stream: Handle, status: &mut c_uint) c"aclrtStreamQuery";
     fn synchronise_stream(stream: Handle) c"aclrtSynchronizeStream";
+    fn synchronise_device() c"aclrtSynchronizeDevice";
     fn malloc(ptr: &mut *mut c_void, size: usize, policy: c_uint) c"aclrtMalloc";
     fn free(ptr: *mut c_void) c"aclrtFree";
     fn capture(stream: Handle, status: &mut c_uint, model: &mut Handle) c"aclmdlRICaptureGetInfo";

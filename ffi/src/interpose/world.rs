@@ -318,17 +318,6 @@ impl World {
         Ok(self.runtime.create_stream(StreamConfig { context: context as u64, ..config })?)
     }
 
-    /// Makes every stream known that may use the memory of a device, as far as there is room; the answer says whether
-    /// there was.
-    pub(super) fn follow_all(&self, device: u32) -> bool {
-        let Some(found) = self.device(device) else { return true };
-        let streams = handles::streams_of(found.context);
-        let ordinary = streams.iter().filter(|(_, stream)| stream.kind == Kind::Ordinary);
-        ordinary.fold(true, |all, (handle, stream)| {
-            self.follow(core::ptr::without_provenance_mut(*handle), stream).is_some() && all
-        })
-    }
-
     /// Gives back what the pools do not use and is complete.
     pub(super) fn trim_all(&self) {
         for (_, pool) in self.pools.all() {

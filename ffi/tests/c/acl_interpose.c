@@ -480,6 +480,49 @@ static void an_abort_ends_what_was_believed(void)
     given_up(aclrtStreamAbort, 0);
 }
 
+/* Work on c still uses the block when b, which waited for it by way of a, frees it: a was given up. */
+static void frees_after_an_abort(void)
+{
+    aclrtStream c = stream();
+    aclrtEvent second = make_event();
+    void *block = allocate(pool, SIZE, c);
+    kernel(c, block, -1, 1);
+    kernel(c, block, 1, -1);
+    OK(aclrtRecordEvent(event, c));
+    OK(aclrtStreamWaitEvent(a, event));
+    OK(aclrtRecordEvent(second, a));
+    OK(aclrtStreamWaitEvent(b, second));
+    OK(aclrtStreamAbort(a));
+    OK(aclrtMemPoolFreeAsync(block, b));
+}
+
+static void a_trim_after_an_abort_takes_nothing_that_is_in_use(void)
+{
+    frees_after_an_abort();
+    OK(aclrtMemPoolTrimTo(pool, 0));
+}
+
+static void a_pool_that_ends_after_an_abort_takes_nothing_that_is_in_use(void)
+{
+    frees_after_an_abort();
+    OK(aclrtMemPoolDestroy(pool));
+}
+
+static void a_pool_ends_after_streams_that_are_not_followed(void)
+{
+    aclrtStream special = NULL;
+    OK(aclrtCreateStreamWithConfig(&special, 0, STREAM_PERSISTENT));
+    void *block = allocate(pool, SIZE, a);
+    OK(aclrtRecordEvent(event, a));
+    OK(aclrtStreamWaitEvent(special, event));
+    kernel(special, block, -1, 1);
+    kernel(special, block, 1, -1);
+    OK(aclrtSynchronizeStream(a));
+    OK(aclrtMemPoolDestroy(pool));
+    OK(aclrtSynchronizeStream(a));
+    OK(aclrtSynchronizeStream(b));
+}
+
 static void an_abort_ends_what_was_queued(void)
 {
     given_up(aclrtStreamAbort, 1);
@@ -843,6 +886,9 @@ static const struct {
     CASE(a_stream_that_ended_unseen_is_noticed),
     CASE(an_abort_ends_what_was_believed),
     CASE(an_abort_ends_what_was_queued),
+    CASE(a_trim_after_an_abort_takes_nothing_that_is_in_use),
+    CASE(a_pool_that_ends_after_an_abort_takes_nothing_that_is_in_use),
+    CASE(a_pool_ends_after_streams_that_are_not_followed),
     CASE(an_end_by_force_does_too),
     CASE(what_weir_asks_itself_is_not_believed_after_an_abort),
     CASE(streams_of_other_contexts_go_to_the_vendor),

@@ -1,6 +1,7 @@
 //! What the environment says.
 
 use super::super::failure::Failure;
+use crate::environment::variable;
 use crate::size;
 use crate::vendor::Vendor;
 use core::fmt::Display;
@@ -43,14 +44,14 @@ impl Settings {
             threshold: read(THRESHOLD, format_args!("0, or {}", size::EXPECTED), threshold)?.map_or(Bytes::ZERO, Bytes),
             reuse: read(REUSE, "all, none, or some of event, opportunistic, internal with commas between", reuse)?
                 .unwrap_or(Reuse::all()),
-            log: std::env::var_os(LOG).filter(|path| !path.is_empty()).map(|path| place(&path, device)),
+            log: variable(LOG).filter(|path| !path.is_empty()).map(|path| place(&path, device)),
         })
     }
 }
 
 /// A variable, where it is set and `parse` understands it.
 fn read<T>(name: &str, expected: impl Display, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Failure> {
-    let Some(value) = std::env::var_os(name) else { return Ok(None) };
+    let Some(value) = variable(name) else { return Ok(None) };
     let bad = || Failure::invalid(format!("{name} is {value:?}: expected {expected}"));
     value.to_str().and_then(parse).map(Some).ok_or_else(bad)
 }
@@ -100,7 +101,7 @@ fn loaded() -> Result<Source, Failure> {
 }
 
 fn is_loaded(vendor: Vendor) -> bool {
-    let named = std::env::var_os(vendor.variable());
+    let named = variable(vendor.variable());
     let usual = || vendor.libraries().iter().map(OsString::from).collect();
     let names: Vec<OsString> = named.map_or_else(usual, |name| vec![name]);
     names.iter().any(|name| {
