@@ -290,49 +290,138 @@ pub struct OnPressure<D, F> {
     pub relieve: F,
 }
 
-/// The calls of a driver, each handed on to another one.
+/// Hands calls of a driver on to another one, inside `impl Driver for ...`: those that are named, or all but
+/// [`Driver::pressure`].
+///
+/// ```
+/// use weir::driver::{Driver, DriverError, Relief, Pressure, Target};
+/// # use weir::driver::{Completion, GranuleHandle, MarkerSlot, NativeStream, Properties};
+///
+/// /// A driver that answers no question.
+/// struct Silent<D>(D);
+///
+/// impl<D: Driver> Driver for Silent<D> {
+///     weir::hand_on! { self => self.0; properties reserve release create destroy map unmap lay wait synchronise now }
+///     fn query(&self, _: Target) -> Result<Completion, DriverError> {
+///         Ok(Completion::Pending)
+///     }
+///     fn pressure(&self, pressure: Pressure) -> Relief {
+///         self.0.pressure(pressure)
+///     }
+/// }
+/// ```
+#[macro_export]
 macro_rules! hand_on {
     ($this:ident => $driver:expr) => {
-        fn properties(&$this, device: DeviceId) -> Result<Properties, DriverError> {
+        $crate::hand_on! {
+            $this => $driver;
+            properties reserve release create destroy map unmap lay query wait synchronise now
+        }
+    };
+    ($this:ident => $driver:expr; $($call:ident)+) => {
+        $($crate::hand_on! { @$call $this $driver })+
+    };
+    (@properties $this:ident $driver:expr) => {
+        fn properties(
+            &$this,
+            device: $crate::id::DeviceId,
+        ) -> ::core::result::Result<$crate::driver::Properties, $crate::driver::DriverError> {
             $driver.properties(device)
         }
-        fn reserve(&$this, device: DeviceId, bytes: Bytes) -> Result<DevicePtr, DriverError> {
+    };
+    (@reserve $this:ident $driver:expr) => {
+        fn reserve(
+            &$this,
+            device: $crate::id::DeviceId,
+            bytes: $crate::units::Bytes,
+        ) -> ::core::result::Result<$crate::units::DevicePtr, $crate::driver::DriverError> {
             $driver.reserve(device, bytes)
         }
-        fn release(&$this, device: DeviceId, base: DevicePtr, bytes: Bytes) -> Result<(), DriverError> {
+    };
+    (@release $this:ident $driver:expr) => {
+        fn release(
+            &$this,
+            device: $crate::id::DeviceId,
+            base: $crate::units::DevicePtr,
+            bytes: $crate::units::Bytes,
+        ) -> ::core::result::Result<(), $crate::driver::DriverError> {
             $driver.release(device, base, bytes)
         }
-        fn create(&$this, device: DeviceId) -> Result<GranuleHandle, DriverError> {
+    };
+    (@create $this:ident $driver:expr) => {
+        fn create(
+            &$this,
+            device: $crate::id::DeviceId,
+        ) -> ::core::result::Result<$crate::driver::GranuleHandle, $crate::driver::DriverError> {
             $driver.create(device)
         }
-        fn destroy(&$this, device: DeviceId, granule: GranuleHandle) -> Result<(), DriverError> {
+    };
+    (@destroy $this:ident $driver:expr) => {
+        fn destroy(
+            &$this,
+            device: $crate::id::DeviceId,
+            granule: $crate::driver::GranuleHandle,
+        ) -> ::core::result::Result<(), $crate::driver::DriverError> {
             $driver.destroy(device, granule)
         }
+    };
+    (@map $this:ident $driver:expr) => {
         fn map(
             &$this,
-            device: DeviceId,
-            at: DevicePtr,
-            granule: GranuleHandle,
-            stream: Option<NativeStream>,
-        ) -> Result<(), DriverError> {
+            device: $crate::id::DeviceId,
+            at: $crate::units::DevicePtr,
+            granule: $crate::driver::GranuleHandle,
+            stream: ::core::option::Option<$crate::driver::NativeStream>,
+        ) -> ::core::result::Result<(), $crate::driver::DriverError> {
             $driver.map(device, at, granule, stream)
         }
-        fn unmap(&$this, device: DeviceId, at: DevicePtr, stream: Option<NativeStream>) -> Result<(), DriverError> {
+    };
+    (@unmap $this:ident $driver:expr) => {
+        fn unmap(
+            &$this,
+            device: $crate::id::DeviceId,
+            at: $crate::units::DevicePtr,
+            stream: ::core::option::Option<$crate::driver::NativeStream>,
+        ) -> ::core::result::Result<(), $crate::driver::DriverError> {
             $driver.unmap(device, at, stream)
         }
-        fn lay(&$this, marker: MarkerSlot, stream: NativeStream) -> Result<(), DriverError> {
+    };
+    (@lay $this:ident $driver:expr) => {
+        fn lay(
+            &$this,
+            marker: $crate::driver::MarkerSlot,
+            stream: $crate::driver::NativeStream,
+        ) -> ::core::result::Result<(), $crate::driver::DriverError> {
             $driver.lay(marker, stream)
         }
-        fn query(&$this, what: Target) -> Result<Completion, DriverError> {
+    };
+    (@query $this:ident $driver:expr) => {
+        fn query(
+            &$this,
+            what: $crate::driver::Target,
+        ) -> ::core::result::Result<$crate::driver::Completion, $crate::driver::DriverError> {
             $driver.query(what)
         }
-        fn wait(&$this, stream: NativeStream, marker: MarkerSlot) -> Result<(), DriverError> {
+    };
+    (@wait $this:ident $driver:expr) => {
+        fn wait(
+            &$this,
+            stream: $crate::driver::NativeStream,
+            marker: $crate::driver::MarkerSlot,
+        ) -> ::core::result::Result<(), $crate::driver::DriverError> {
             $driver.wait(stream, marker)
         }
-        fn synchronise(&$this, what: Target) -> Result<(), DriverError> {
+    };
+    (@synchronise $this:ident $driver:expr) => {
+        fn synchronise(
+            &$this,
+            what: $crate::driver::Target,
+        ) -> ::core::result::Result<(), $crate::driver::DriverError> {
             $driver.synchronise(what)
         }
-        fn now(&$this) -> Nanos {
+    };
+    (@now $this:ident $driver:expr) => {
+        fn now(&$this) -> $crate::units::Nanos {
             $driver.now()
         }
     };

@@ -4,16 +4,13 @@
 mod pool_support;
 
 use pool_support::{Bench, DEVICE, MIB};
-use weir::driver::{
-    Capabilities, Completion, Driver, DriverCall, DriverError, DriverErrorKind, GranuleHandle, MarkerSlot,
-    NativeStream, Properties, Target,
-};
+use weir::driver::{Capabilities, Completion, Driver, DriverCall, DriverError, DriverErrorKind, MarkerSlot};
 use weir::error::{BadPointer, FreeError, MallocError, OrderError, PoolError};
 use weir::id::DeviceId;
 use weir::policy::{Attribute, Destroy, PoolConfig, Reuse, StreamKind, Tuning, UseUntil};
 use weir::sim::{Access, DeviceConfig};
 use weir::trace::Source;
-use weir::units::{Bytes, DevicePtr, Nanos};
+use weir::units::{Bytes, DevicePtr};
 use weir::{Capture, StreamConfig};
 
 const NO_SWITCH: Reuse = Reuse::empty();
@@ -373,47 +370,12 @@ struct Stuck<'a> {
 }
 
 impl Driver for Stuck<'_> {
-    fn properties(&self, device: DeviceId) -> Result<Properties, DriverError> {
-        self.sim.properties(device)
-    }
+    weir::hand_on! { self => self.sim; properties create destroy map unmap lay query wait synchronise now }
     fn reserve(&self, _: DeviceId, _: Bytes) -> Result<DevicePtr, DriverError> {
         Ok(DevicePtr(self.base.get()))
     }
     fn release(&self, _: DeviceId, _: DevicePtr, _: Bytes) -> Result<(), DriverError> {
         panic!("what is no range of its own is not given back")
-    }
-    fn create(&self, device: DeviceId) -> Result<GranuleHandle, DriverError> {
-        self.sim.create(device)
-    }
-    fn destroy(&self, device: DeviceId, granule: GranuleHandle) -> Result<(), DriverError> {
-        self.sim.destroy(device, granule)
-    }
-    fn map(
-        &self,
-        device: DeviceId,
-        at: DevicePtr,
-        granule: GranuleHandle,
-        stream: Option<NativeStream>,
-    ) -> Result<(), DriverError> {
-        self.sim.map(device, at, granule, stream)
-    }
-    fn unmap(&self, device: DeviceId, at: DevicePtr, stream: Option<NativeStream>) -> Result<(), DriverError> {
-        self.sim.unmap(device, at, stream)
-    }
-    fn lay(&self, marker: MarkerSlot, stream: NativeStream) -> Result<(), DriverError> {
-        self.sim.lay(marker, stream)
-    }
-    fn query(&self, what: Target) -> Result<Completion, DriverError> {
-        self.sim.query(what)
-    }
-    fn wait(&self, stream: NativeStream, marker: MarkerSlot) -> Result<(), DriverError> {
-        self.sim.wait(stream, marker)
-    }
-    fn synchronise(&self, what: Target) -> Result<(), DriverError> {
-        self.sim.synchronise(what)
-    }
-    fn now(&self) -> Nanos {
-        self.sim.now()
     }
 }
 

@@ -25,8 +25,6 @@ mod environment;
 #[cfg(all(feature = "std", target_os = "linux"))]
 mod export;
 #[cfg(all(feature = "std", target_os = "linux"))]
-mod hand_on;
-#[cfg(all(feature = "std", target_os = "linux"))]
 pub mod host;
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub mod interpose;

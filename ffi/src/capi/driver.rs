@@ -1,14 +1,9 @@
 //! The driver of a runtime that C made: one of two, and what the program does under pressure.
 
 use super::pressure::Hook;
-use crate::hand_on::hand_on;
 use crate::host::HostDriver;
 use crate::table::TableDriver;
-use weir::driver::{
-    Completion, Driver, DriverError, GranuleHandle, MarkerSlot, NativeStream, Pressure, Properties, Relief, Target,
-};
-use weir::id::DeviceId;
-use weir::units::{Bytes, DevicePtr, Nanos};
+use weir::driver::{Driver, Pressure, Relief};
 
 /// The host driver, or a table of the program's.
 #[derive(Debug)]
@@ -42,7 +37,7 @@ impl AnyDriver {
 }
 
 impl Driver for AnyDriver {
-    hand_on!(self => self.inner());
+    weir::hand_on!(self => self.inner());
     fn pressure(&self, pressure: Pressure) -> Relief {
         self.pressure.press(pressure)
     }

@@ -6,12 +6,7 @@ use core::cell::RefCell;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
-use weir::driver::{
-    Completion, Driver, DriverCall, DriverError, DriverErrorKind, GranuleHandle, MarkerSlot, NativeStream, Properties,
-    Target,
-};
-use weir::id::DeviceId;
-use weir::units::{Bytes, DevicePtr, Nanos};
+use weir::driver::{Completion, Driver, DriverCall, DriverError, DriverErrorKind, MarkerSlot, NativeStream, Target};
 
 /// A call of the program's that waits, and its code.
 pub(super) type Synchronisation = Box<dyn FnOnce() -> c_int>;
@@ -55,43 +50,7 @@ impl Passing {
 }
 
 impl Driver for Passing {
-    fn properties(&self, device: DeviceId) -> Result<Properties, DriverError> {
-        self.driver.properties(device)
-    }
-
-    fn reserve(&self, device: DeviceId, bytes: Bytes) -> Result<DevicePtr, DriverError> {
-        self.driver.reserve(device, bytes)
-    }
-
-    fn release(&self, device: DeviceId, base: DevicePtr, bytes: Bytes) -> Result<(), DriverError> {
-        self.driver.release(device, base, bytes)
-    }
-
-    fn create(&self, device: DeviceId) -> Result<GranuleHandle, DriverError> {
-        self.driver.create(device)
-    }
-
-    fn destroy(&self, device: DeviceId, granule: GranuleHandle) -> Result<(), DriverError> {
-        self.driver.destroy(device, granule)
-    }
-
-    fn map(
-        &self,
-        device: DeviceId,
-        at: DevicePtr,
-        granule: GranuleHandle,
-        stream: Option<NativeStream>,
-    ) -> Result<(), DriverError> {
-        self.driver.map(device, at, granule, stream)
-    }
-
-    fn unmap(&self, device: DeviceId, at: DevicePtr, stream: Option<NativeStream>) -> Result<(), DriverError> {
-        self.driver.unmap(device, at, stream)
-    }
-
-    fn lay(&self, marker: MarkerSlot, stream: NativeStream) -> Result<(), DriverError> {
-        self.driver.lay(marker, stream)
-    }
+    weir::hand_on! { self => self.driver; properties reserve release create destroy map unmap lay now }
 
     fn query(&self, what: Target) -> Result<Completion, DriverError> {
         let answer = self.driver.query(what)?;
@@ -113,9 +72,5 @@ impl Driver for Passing {
             Some(0) => Ok(()),
             Some(code) => Err(DriverError { call: DriverCall::Synchronise, code, kind: DriverErrorKind::Failed }),
         }
-    }
-
-    fn now(&self) -> Nanos {
-        self.driver.now()
     }
 }

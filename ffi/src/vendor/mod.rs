@@ -50,16 +50,13 @@
 
 use crate::bindings::weir_driver_ops;
 use crate::environment::variable;
-use crate::hand_on::hand_on;
 use crate::table::TableDriver;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::fmt;
 use core::mem::zeroed;
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use weir::driver::{Completion, Driver, DriverError, GranuleHandle, MarkerSlot, NativeStream, Properties, Target};
-use weir::id::DeviceId;
-use weir::units::{Bytes, DevicePtr, Nanos};
+use weir::driver::Driver;
 
 type Open = unsafe extern "C" fn(*const c_char, *mut weir_driver_ops, *mut c_char, usize) -> c_int;
 
@@ -279,7 +276,7 @@ impl VendorDriver {
 }
 
 impl Driver for VendorDriver {
-    hand_on!(self => self.table);
+    weir::hand_on!(self => self.table);
 }
 
 impl Drop for VendorDriver {

@@ -4,12 +4,11 @@ use crate::op::{EVENTS, STREAMS};
 use crate::oracle::{By, Oracle, Set, What};
 use std::cell::RefCell;
 use weir::driver::{
-    Completion, Driver, DriverCall, DriverError, DriverErrorKind, GranuleHandle, MarkerSlot, NativeStream, Properties,
-    Target,
+    Completion, Driver, DriverCall, DriverError, DriverErrorKind, GranuleHandle, MarkerSlot, NativeStream, Target,
 };
 use weir::id::DeviceId;
 use weir::sim::Sim;
-use weir::units::{Bytes, DevicePtr, Nanos};
+use weir::units::{DevicePtr, Nanos};
 
 /// How true the device is to its word. All but the first exist to show that the judge notices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,17 +158,7 @@ impl<'a> Watched<'a> {
 }
 
 impl Driver for Watched<'_> {
-    fn properties(&self, device: DeviceId) -> Result<Properties, DriverError> {
-        self.sim.properties(device)
-    }
-
-    fn reserve(&self, device: DeviceId, bytes: Bytes) -> Result<DevicePtr, DriverError> {
-        self.sim.reserve(device, bytes)
-    }
-
-    fn release(&self, device: DeviceId, base: DevicePtr, bytes: Bytes) -> Result<(), DriverError> {
-        self.sim.release(device, base, bytes)
-    }
+    weir::hand_on! { self => self.sim; properties reserve release }
 
     fn create(&self, device: DeviceId) -> Result<GranuleHandle, DriverError> {
         self.attempt(DriverCall::Create)?;
