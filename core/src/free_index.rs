@@ -402,10 +402,10 @@ impl<'a> FreeIndex<'a> {
         (pool, kind): (usize, Kind),
         size: u64,
     ) -> impl Iterator<Item = (usize, &'b Block)> {
-        let bins = self.homes_of(pool, kind).flat_map(move |home| {
-            let bin = self.heads.of_size(size >> self.bins.get(home).unit);
-            self.heads.filled(Bin { kind: home, bin }, self.bins.get(home).words)
-        });
+        let bin = self.bin_of(pool, size);
+        let bins = self
+            .homes_of(pool, kind)
+            .flat_map(move |home| self.heads.filled(Bin { kind: home, bin }, self.bins.get(home).words));
         bins.flat_map(move |bin| blocks.tree(self.heads.head(bin))).filter(move |(_, b)| b.size >= size)
     }
 

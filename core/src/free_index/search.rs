@@ -68,9 +68,12 @@ impl FreeIndex<'_> {
             match bins.whose {
                 _ if bins.kind != Kind::Free(class) => {}
                 Whose::Ones(stream) if bins.former || usize::from(stream) != sight.stream() => {
-                    search.reached(self, home, sight);
+                    search.reached(self, home, usize::from(stream), sight);
                 }
-                Whose::Shared(_) => search.judged_reached(self, home, sight),
+                Whose::Shared(stream) => {
+                    let furthest = sight.furthest(usize::from(stream), bins.former);
+                    search.judged(self, home, &UpTo(furthest.word()), |block| sight.judge(block));
+                }
                 Whose::Ones(_) | Whose::Anyones | Whose::Mixed => {}
             }
         }
@@ -107,15 +110,12 @@ impl FreeIndex<'_> {
         size: u64,
         judge: impl Fn(&Block) -> Option<R>,
     ) -> Option<(usize, R)> {
+        let bin = self.bin_of(pool, size);
         let of_bin = |bin| {
-            let fits = blocks.tree(self.heads.head(bin)).filter(|(_, b)| b.size >= size);
-            let ranked = fits.filter_map(|(slot, b)| judge(b).map(|rank| (slot, b, rank)));
+            let ranked = self.ranked(blocks, bin, size, &judge);
             if PICKS.into_iter().any(plant::on) { pick_wrong(ranked) } else { pick(ranked) }
         };
-        let of_home = |home| {
-            let bin = self.heads.of_size(size >> self.bins.get(home).unit);
-            self.heads.filled(Bin { kind: home, bin }, self.bins.get(home).words).find_map(of_bin)
-        };
+        let of_home = |home| self.heads.filled(Bin { kind: home, bin }, self.bins.get(home).words).find_map(of_bin);
         let firsts = self.homes_of(pool, kind).filter_map(of_home);
         let best = if PICKS.into_iter().any(plant::on) { pick_wrong(firsts) } else { pick(firsts) };
         best.map(|(slot, _, rank)| (slot, rank))
@@ -129,17 +129,23 @@ impl FreeIndex<'_> {
         size: u64,
         judge: impl Fn(&Block) -> Option<R>,
     ) -> Option<(usize, R)> {
-        let of_bin = |bin| {
-            let fits = blocks.tree(self.heads.head(bin)).filter(|(_, b)| b.size >= size);
-            let judged = fits.filter_map(|(slot, b)| judge(b).map(|rank| (slot, b, rank)));
-            judged.max_by_key(|(_, b, _)| (b.size, Reverse(b.at)))
-        };
-        let of_home = |home| {
-            let bin = self.heads.of_size(size >> self.bins.get(home).unit);
-            self.heads.filled_down_to(Bin { kind: home, bin }).find_map(of_bin)
-        };
+        let bin = self.bin_of(pool, size);
+        let of_bin = |bin| self.ranked(blocks, bin, size, &judge).max_by_key(|(_, b, _)| (b.size, Reverse(b.at)));
+        let of_home = |home| self.heads.filled_down_to(Bin { kind: home, bin }).find_map(of_bin);
         let largest = self.homes_of(pool, kind).filter_map(of_home);
         largest.max_by_key(|(_, b, _)| (b.size, Reverse(b.at))).map(|(slot, _, rank)| (slot, rank))
+    }
+
+    /// What one bin has of at least `size` bytes that the judge lets through.
+    fn ranked<'b, R>(
+        &self,
+        blocks: &'b Blocks<'_>,
+        bin: Bin,
+        size: u64,
+        judge: impl Fn(&Block) -> Option<R>,
+    ) -> impl Iterator<Item = Ranked<'b, R>> {
+        let fits = blocks.tree(self.heads.head(bin)).filter(move |(_, b)| b.size >= size);
+        fits.filter_map(move |(slot, b)| judge(b).map(|rank| (slot, b, rank)))
     }
 }
 
@@ -206,14 +212,12 @@ impl<'b, 'a, R: Ord + Copy> Search<'b, 'a, R> {
     }
 
     /// Looks among what waits for one position of a stream.
-    fn reached(&mut self, index: &FreeIndex<'_>, home: usize, sight: &impl Sight<R>) {
-        let bins = index.bins.get(home);
-        let (Whose::Ones(stream) | Whose::Shared(stream)) = bins.whose else { return };
+    fn reached(&mut self, index: &FreeIndex<'_>, home: usize, stream: usize, sight: &impl Sight<R>) {
         let span = self.span(index);
+        // What the order says need not be asked where nothing is small enough.
         if !index.holds(home, span) {
             return;
         }
-        let stream = usize::from(stream);
         let reaches = sight.reaches(stream);
         // The last reaches furthest: what it does not see, none does.
         let [.., furthest] = reaches;
@@ -241,14 +245,6 @@ impl<'b, 'a, R: Ord + Copy> Search<'b, 'a, R> {
                 return self.offer(cheaper, sight.way(way));
             }
         }
-    }
-
-    /// Looks among what waits for a position of a stream and one more.
-    fn judged_reached(&mut self, index: &FreeIndex<'_>, home: usize, sight: &impl Sight<R>) {
-        let bins = index.bins.get(home);
-        let Whose::Shared(stream) = bins.whose else { return };
-        let furthest = sight.furthest(usize::from(stream), bins.former);
-        self.judged(index, home, &UpTo(furthest.word()), |block| sight.judge(block));
     }
 
     /// Looks at the first blocks that are large enough, one by one, as long as the search may.
