@@ -68,14 +68,14 @@ fn program(source: &str, packages: &Path, libraries: &Path, name: &str) -> PathB
 }
 
 #[test]
-fn the_header_alone_compiles_without_a_warning() {
+fn the_header_alone_compiles_as_cpp_without_a_warning() {
     let source = scratch("weir_rmm.cpp");
     std::fs::write(&source, "#include \"weir_rmm.hpp\"\n#include \"weir_rmm.hpp\"\n").unwrap();
     quietly(compiler(Language::Cpp17).args(["-c", "-o", "/dev/null"]).arg(source));
 }
 
 #[test]
-fn rmm_allocates_from_weir_as_from_its_own_resources() {
+fn rmm_allocates_from_weir_in_cpp_as_from_its_own_resources() {
     let packages = match packages() {
         Ok(packages) => packages,
         Err(why) => {
