@@ -280,8 +280,7 @@ impl Scene {
             let (served_before, before) = (served(&pool)?, clock());
             let given = call.make(&pool)?;
             let took = clock() - before;
-            let aside = given.is_some() && served(&pool)? == served_before;
-            measured.push((if aside { "aside" } else { call.verb() }, took));
+            measured.push((called(&pool, call, given, served_before)?, took));
             last = given.or(last);
         }
         Ok(measured)
@@ -302,8 +301,7 @@ impl Scene {
             let given = if numbers.is_none_or(|some| some.contains(&number)) {
                 let before = served(&pool)?;
                 let given = call.count(&pool)?;
-                let aside = given.is_some() && served(&pool)? == before;
-                counted.push(if aside { "aside" } else { call.verb() });
+                counted.push(called(&pool, call, given, before)?);
                 given
             } else {
                 call.make(&pool)?
@@ -312,6 +310,12 @@ impl Scene {
         }
         Ok(counted)
     }
+}
+
+/// The verb of a call; `aside` where it is a malloc that what was there did not serve: so many were served before it.
+fn called(pool: &Pool, call: Call, given: Option<DevicePtr>, before: u64) -> Result<&'static str, String> {
+    let aside = given.is_some() && served(pool)? == before;
+    Ok(if aside { "aside" } else { call.verb() })
 }
 
 /// Mallocs that were served by what was there.
