@@ -170,9 +170,7 @@ impl Grow {
         match doing {
             Doing::Taking { granule } => {
                 state.facts.granules.unmapped(granule);
-                if self.taken == 0 {
-                    state.facts.pool_mut(self.pool).moves.note_moved();
-                }
+                state.facts.pool_mut(self.pool).moves.note_moved();
                 self.taken = self.taken.wrapping_add(1);
                 if let Some(moving) = &mut self.moving {
                     moving.at = moving.at.wrapping_add(granularity);
