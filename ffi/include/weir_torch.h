@@ -24,6 +24,8 @@
  * keep the text for weir_last_error. None throws or unwinds.
  *
  * Threads: all functions may be called on several threads at once; when several open a device, one runtime results.
+ * A pressure callback (weir_set_pressure) may call them too, for devices that are open; to allocate on its own, to open
+ * one or to reset is WEIR_BUSY there.
  *
  * Streams are made known when they are first named: at most 256 a device. A stream must outlive the process, or
  * weir_torch_reset: neither framework tells of a stream's end, and both keep their streams. Its device must be the

@@ -100,6 +100,13 @@ fn a_reset_begins_anew_where_nothing_is_live() {
 }
 
 #[test]
+fn a_pressure_callback_may_call_in_again() {
+    let said = complaints(on_host("pressure").env("WEIR_TORCH_LIMIT", "8MiB"));
+    // Two refusals within it, and one after it.
+    assert_eq!(said.len(), 3, "{said:?}");
+}
+
+#[test]
 fn a_reset_while_other_threads_allocate_takes_nothing_from_them() {
     assert_eq!(says(&mut on_host("meanwhile")), "ok\n");
 }

@@ -226,6 +226,38 @@ static void resets(void)
     OK(the.weir_torch_reset());
 }
 
+/* Gives the kept block back, and does what a program may or may not do there. */
+static int relieve(void *user, weir_pool pool, uint32_t device, uint64_t bytes)
+{
+    void **kept = user;
+    CHECK(device == 0 && bytes == 6 * MIB && pool.id != 0);
+    if (*kept == NULL) {
+        return 0;
+    }
+    the.weir_torch_record_stream(*kept, MAIN);
+    CHECK(stats_of(0).live_blocks == 1);
+    CHECK(the.weir_torch_malloc(MIB, 1, MAIN) == NULL && says("neither open one nor reset"));
+    CHECK(the.weir_torch_reset() == WEIR_BUSY && says("neither open one nor reset"));
+    CHECK(the.weir_torch_malloc(MIB, 0, MAIN) == NULL && says("allocating is not possible from within"));
+    the.weir_torch_empty_cache();
+    the.weir_torch_free(*kept, 6 * MIB, 0, MAIN);
+    *kept = NULL;
+    return 1;
+}
+
+/* The limit is 8 MiB. */
+static void pressure(void)
+{
+    void *kept = the.weir_torch_malloc(6 * MIB, 0, MAIN);
+    OK(the.weir_set_pressure(runtime_of(0), relieve, &kept));
+    void *made = the.weir_torch_malloc(6 * MIB, 0, MAIN);
+    CHECK(made != NULL && kept == NULL);
+    /* There is nothing left to give back. */
+    CHECK(the.weir_torch_malloc(6 * MIB, 0, MAIN) == NULL);
+    the.weir_torch_free(made, 6 * MIB, 0, MAIN);
+    OK(the.weir_torch_reset());
+}
+
 static atomic_int resetting;
 
 /* Allocates and frees for as long as another thread resets: what is live is never taken away. */
@@ -329,6 +361,7 @@ int main(int count, char **arguments)
         void (*run)(void);
     } cases[] = {{"devices", sizes_and_devices}, {"record", recorded_streams}, {"limits", limits}, {"threads", threads},
                  {"reset", resets},              {"meanwhile", resets_meanwhile}, {"fork", forks},  {"log", logs},
+                 {"pressure", pressure},
                  {"one", one}};
     if (count != 3) {
         return 2;

@@ -27,6 +27,7 @@
     X(weir_pool_get_stats)                                                                                             \
     X(weir_device_synchronize)                                                                                         \
     X(weir_verify)                                                                                                     \
+    X(weir_set_pressure)                                                                                               \
     X(weir_host_launch)                                                                                                \
     X(weir_host_fill)                                                                                                  \
     X(weir_host_fault)                                                                                                 \

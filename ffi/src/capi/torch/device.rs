@@ -122,6 +122,7 @@ impl Device {
 
     pub(super) fn malloc(&self, size: usize, stream: u64) -> Result<usize, Failure> {
         within(self.runtime, |instance| {
+            instance.runtime().driver().pressure.check_outside("allocating")?;
             let (pool, stream) = (instance.pool(self.pool)?, self.stream(instance, stream)?);
             let made = instance.runtime().malloc_async(pool, Bytes(size as u64), stream)?;
             let wide = |_| Failure::new(s::WEIR_BAD_DRIVER, format!("the device's address {made} is no pointer here"));

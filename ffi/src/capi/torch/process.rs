@@ -3,15 +3,36 @@
 use super::super::failure::Failure;
 use super::device::Device;
 use crate::bindings::weir_status as s;
+use core::cell::RefCell;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::collections::BTreeMap;
 use std::panic::catch_unwind;
-use std::sync::{Arc, Once, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
+use std::sync::{Arc, LazyLock, Once, PoisonError, RwLock, RwLockWriteGuard, TryLockError};
 
 type Devices = BTreeMap<u32, Arc<Device>>;
 
-static DEVICES: RwLock<Devices> = RwLock::new(BTreeMap::new());
+static DEVICES: LazyLock<RwLock<Arc<Devices>>> = LazyLock::new(RwLock::default);
+
+thread_local! {
+    /// The devices as a call of this thread holds them: a pressure callback that it makes may call in again, and may not
+    /// wait for what the thread itself holds.
+    static HELD: RefCell<Option<Arc<Devices>>> = const { RefCell::new(None) };
+}
+
+/// Notes what this thread holds. At the thread's end there is no place for it: then no callback can be told apart.
+fn note_held(devices: Option<Arc<Devices>>) -> Option<Arc<Devices>> {
+    HELD.try_with(|held| held.replace(devices)).ok().flatten()
+}
+
+/// Ends a hold, whichever way the call ends.
+struct Hold;
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        note_held(None);
+    }
+}
 
 /// The process that has devices open; 0: none has. Looked at before any lock: after a fork, the threads that held one
 /// are not there.
@@ -20,14 +41,30 @@ static OWNER: AtomicU32 = AtomicU32::new(0);
 /// The process is ending: what is logged from now on is written at once.
 static ENDING: AtomicBool = AtomicBool::new(false);
 
-/// The devices, not to be ended meanwhile.
-fn devices() -> Result<RwLockReadGuard<'static, Devices>, Failure> {
-    check_process()?;
-    Ok(DEVICES.read().unwrap_or_else(PoisonError::into_inner))
+/// The devices that this thread holds already.
+fn held() -> Option<Arc<Devices>> {
+    HELD.try_with(|held| held.borrow().clone()).ok().flatten()
 }
 
-fn devices_mut() -> Result<RwLockWriteGuard<'static, Devices>, Failure> {
+/// Works on the devices; none is ended meanwhile.
+fn hold<R>(work: impl FnOnce(&Devices) -> Result<R, Failure>) -> Result<R, Failure> {
     check_process()?;
+    if let Some(devices) = held() {
+        return work(&devices);
+    }
+    let devices = DEVICES.read().unwrap_or_else(PoisonError::into_inner);
+    note_held(Some(Arc::clone(&devices)));
+    let _end = Hold;
+    work(&devices)
+}
+
+/// The devices, to be opened and ended.
+fn devices_mut() -> Result<RwLockWriteGuard<'static, Arc<Devices>>, Failure> {
+    check_process()?;
+    if held().is_some() {
+        let text = "a pressure callback may use the devices that are open, but neither open one nor reset them";
+        return Err(Failure::new(s::WEIR_BUSY, text));
+    }
     Ok(DEVICES.write().unwrap_or_else(PoisonError::into_inner))
 }
 
@@ -53,11 +90,13 @@ fn number(device: c_int) -> Result<u32, Failure> {
 /// Works on a device, and opens it where it is not.
 pub(super) fn on<R>(device: c_int, work: impl FnOnce(&Device) -> Result<R, Failure>) -> Result<R, Failure> {
     let device = number(device)?;
+    let mut work = Some(work);
     loop {
-        if let Some(found) = devices()?.get(&device) {
-            return work(found);
+        let done = hold(|devices| Ok(devices.get(&device).and_then(|found| work.take().map(|work| work(found)))))?;
+        match done {
+            Some(done) => return done,
+            None => open(Arc::make_mut(&mut *devices_mut()?), device)?,
         }
-        open(&mut *devices_mut()?, device)?;
     }
 }
 
@@ -79,15 +118,16 @@ fn open(devices: &mut Devices, number: u32) -> Result<(), Failure> {
 /// Works on a device that is open.
 pub(super) fn on_open<R>(device: c_int, work: impl FnOnce(&Device) -> Result<R, Failure>) -> Result<R, Failure> {
     let number = number(device)?;
-    let devices = devices()?;
     let none = || Failure::new(s::WEIR_BAD_POINTER, format!("nothing was allocated on device {number}"));
-    let found = devices.get(&number).ok_or_else(none)?;
-    let done = work(found);
-    if ENDING.load(Ordering::Relaxed) && found.has_log {
-        done.and_then(|done| found.flush().map(|()| done))
-    } else {
-        done
-    }
+    hold(|devices| {
+        let found = devices.get(&number).ok_or_else(none)?;
+        let done = work(found);
+        if ENDING.load(Ordering::Relaxed) && found.has_log {
+            done.and_then(|done| found.flush().map(|()| done))
+        } else {
+            done
+        }
+    })
 }
 
 /// Works on the device that `is` is true of.
@@ -96,21 +136,22 @@ pub(super) fn on_which(
     missing: impl FnOnce() -> Failure,
     work: impl FnOnce(&Device) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let devices = devices()?;
-    for device in devices.values() {
-        if is(device)? {
-            return work(device);
+    hold(|devices| {
+        for device in devices.values() {
+            if is(device)? {
+                return work(device);
+            }
         }
-    }
-    Err(missing())
+        Err(missing())
+    })
 }
 
 /// Works on every device. They are not held: the work may take long, and call what opens another device.
 pub(super) fn on_each(work: impl Fn(&Device) -> Result<(), Failure>) -> Result<(), Failure> {
-    let all: Vec<_> = devices()?.values().cloned().collect();
+    let all = hold(|devices| Ok(devices.clone()))?;
     let mut first = Ok(());
-    for device in all {
-        let done = work(&device);
+    for device in all.values() {
+        let done = work(device);
         // A device that another thread ended meanwhile has nothing left to work on.
         if !done.as_ref().is_err_and(|failure| failure.status == s::WEIR_BAD_HANDLE) {
             first = first.and(done);
@@ -123,7 +164,7 @@ pub(super) fn on_each(work: impl Fn(&Device) -> Result<(), Failure>) -> Result<(
 pub(super) fn reset() -> Result<(), Failure> {
     let ended = {
         let mut devices = devices_mut()?;
-        for (number, device) in &*devices {
+        for (number, device) in &**devices {
             let live = device.live_blocks()?;
             if live > 0 {
                 let text = format!("{live} blocks are live on device {number}: free them first");
@@ -135,16 +176,16 @@ pub(super) fn reset() -> Result<(), Failure> {
     // Without the lock: the end waits for the devices' work.
     let mut first = Ok(());
     let mut left = Devices::new();
-    for (number, device) in ended {
+    for (number, device) in &*ended {
         let outcome = device.end();
         if outcome.as_ref().is_err_and(|failure| failure.status == s::WEIR_BUSY) {
-            left.insert(number, device);
+            left.insert(*number, Arc::clone(device));
         }
         first = first.and(outcome);
     }
     let mut devices = devices_mut()?;
     for (number, device) in left {
-        devices.entry(number).or_insert(device);
+        Arc::make_mut(&mut devices).entry(number).or_insert(device);
     }
     note_owner(&devices);
     first
