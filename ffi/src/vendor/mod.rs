@@ -206,8 +206,12 @@ pub(crate) fn open(vendor: Vendor, library: Option<&OsStr>) -> Result<weir_drive
     Err(VendorError::Library(format!("{missing}; {} can name another one", vendor.variable())))
 }
 
-/// Loads a vendor's library alone, and answers the system's handle of it. It stays loaded.
-pub(crate) fn load(vendor: Vendor) -> Result<*mut c_void, VendorError> {
+/// Loads a vendor's library alone, by the [same rules](self#which-library), and answers the system's handle of it (as
+/// `dlopen` does, never null). It stays loaded.
+///
+/// # Errors
+/// The library is not there or does not load, or its name is neither an absolute path nor a file name.
+pub fn load(vendor: Vendor) -> Result<*mut c_void, VendorError> {
     let mut missing = String::new();
     for name in candidates(vendor, None)? {
         // SAFETY: a string. What the library does when it is loaded is what a program linked with it has done too.
