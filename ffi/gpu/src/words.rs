@@ -31,11 +31,13 @@ impl Counts {
         self.at + place as u64 * 4
     }
 
-    /// Sets all to 0. No kernel is at work.
+    /// Sets all to 0, and waits for that: it runs on a stream that no other one waits for. No kernel is at work.
     pub(crate) fn clear(&self, calls: &Calls) -> Result<(), GpuError> {
         // SAFETY: memory of the device that has so many words.
         let code = unsafe { (calls.set)(self.at, 0, COUNTS) };
-        done("cuMemsetD32", code)
+        done("cuMemsetD32", code)?;
+        // SAFETY: no arguments.
+        done("cuCtxSynchronize", unsafe { (calls.synchronise)() })
     }
 
     /// The first words. No kernel is at work.

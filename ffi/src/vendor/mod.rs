@@ -22,7 +22,7 @@
 //!
 //! # Streams
 //!
-//! A [`NativeStream`] is the vendor's handle (`CUstream`, `hipStream_t`, `aclrtStream`) as a number. Programs make their
+//! A [`NativeStream`](weir::driver::NativeStream) is the vendor's handle (`CUstream`, `hipStream_t`, `aclrtStream`) as a number. Programs make their
 //! streams with the vendor's own functions, in the device's *primary* context (CUDA: what the runtime interface uses,
 //! and `cuDevicePrimaryCtxRetain` gives) or *default* context (ACL: what `aclrtSetDevice` makes). Others are refused
 //! where a call names them: a device's synchronisation does not cover them. The default stream (0) may be used while

@@ -141,3 +141,14 @@ fn a_library_that_does_not_do_is_an_error() {
     assert_eq!(code, Some(1));
     assert!(err.contains("cuDeviceGetName"), "{err}");
 }
+
+/// It is to run on machines that have nothing but a driver.
+#[test]
+fn the_program_needs_the_c_library_alone() {
+    let output = Command::new("readelf").arg("--dynamic").arg(env!("CARGO_BIN_EXE_weir-gpu")).output();
+    let text = String::from_utf8(output.expect("binutils came with gcc").stdout).expect("is text");
+    let needed = text.lines().filter(|line| line.contains("(NEEDED)")).filter_map(|line| line.split(['[', ']']).nth(1));
+    let needed: Vec<&str> = needed.collect();
+    let is_c = |name: &&str| ["libc.so", "libm.so", "ld-linux"].iter().any(|begin| name.starts_with(begin));
+    assert!(!needed.is_empty() && needed.iter().all(is_c), "{needed:?}");
+}

@@ -32,10 +32,14 @@ impl Figures {
         if self.rows.is_empty() {
             return text;
         }
+        let name = |row: &Row| match row {
+            Row::Time { name, .. } | Row::Memory { name, .. } => name.chars().count(),
+        };
+        let width = self.rows.iter().map(name).max().unwrap_or(0).max(32);
         let mut line = |cells: [&str; 5]| {
             let [name, live, weir, cuda, ratio] = cells;
             // Writing into a string does not fail.
-            let _ = writeln!(text, "{name:<64} {live:>9} {weir:>9} {cuda:>15} {ratio:>6}");
+            let _ = writeln!(text, "{name:<width$} {live:>9} {weir:>9} {cuda:>15} {ratio:>6}");
         };
         line(["host time of a pair in ns, medians", "", "weir", "cudaMallocAsync", "ratio"]);
         for row in &self.rows {

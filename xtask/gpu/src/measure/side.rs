@@ -1,6 +1,6 @@
 //! The two that are compared, as the loops of `weir-bench` take them.
 
-use weir::driver::NativeStream;
+use weir::driver::{Driver, NativeStream};
 use weir::id::{DeviceId, EventId, PoolId, StreamId};
 use weir::policy::{Destroy, PoolConfig};
 use weir::trace::NullSink;
@@ -55,10 +55,13 @@ impl Side for Weir {
     fn new(gpu: &'static Gpu, needs: Needs) -> Result<Self, GpuError> {
         let defaults = Capacities::default();
         let driver = VendorDriver::open(Vendor::Cuda, None).map_err(failed)?;
+        let device = driver.properties(DEVICE).map_err(failed)?;
         let capacities = Capacities {
             streams: defaults.streams.max(needs.streams),
             events: defaults.events.max(needs.events),
             blocks: defaults.blocks.max(needs.blocks * 4),
+            // All that the device has: the pool has no other limit.
+            granules: defaults.granules.max((device.total.0 / device.granularity.0) as usize + 8),
             pages: 0,
             ..defaults
         };

@@ -49,7 +49,8 @@ impl Tally {
         // The message of a panic is on the standard error stream by then.
         let outcome = catch_unwind(AssertUnwindSafe(program)).ok();
         self.programs += 1;
-        let verdict = self.gpu.verdict()?;
+        let lost = |error| GpuError::Failed(format!("{name}: {error}: the device does not answer any more"));
+        let verdict = self.gpu.verdict().map_err(lost)?;
         self.blocks += verdict.checks;
         let (has_ended, is_right) = (outcome.is_some(), verdict.wrong.is_empty());
         if !has_ended {
