@@ -34,7 +34,7 @@ macro_rules! list {
     };
 }
 
-/// It needs two devices.
+/// Kernels are loaded on one device.
 const LEFT_OUT: &str = "pytorch_196258_a_trim_waits_for_the_pools_own_device";
 
 /// Does the parts that are programs.
@@ -65,6 +65,7 @@ fn all_cases(tally: &mut Tally) -> Result<(), GpuError> {
         tally.run(name, || case(&on))?;
     }
     tally.part("cases", "as users of other allocators reported them");
+    tally.leave_out(LEFT_OUT, "it uses two devices");
     Ok(())
 }
 

@@ -22,6 +22,7 @@ pub(crate) struct Tally {
     by_source: [u64; Source::ALL.len()],
     moved: u64,
     parts: Map<String, Value>,
+    left_out: Vec<String>,
     /// Programs, blocks and failures when the part began.
     begun: (u64, u64, usize),
 }
@@ -29,19 +30,9 @@ pub(crate) struct Tally {
 impl Tally {
     pub(super) fn new(gpu: &'static Gpu, is_quiet: bool) -> Result<Self, GpuError> {
         let granule = GpuDriver::new(gpu, Bytes(u64::MAX))?.granule().0;
-        let (by_source, parts, begun) = Default::default();
-        Ok(Self {
-            gpu,
-            granule,
-            is_quiet,
-            programs: 0,
-            blocks: 0,
-            failures: Vec::new(),
-            by_source,
-            moved: 0,
-            parts,
-            begun,
-        })
+        let (by_source, failures, parts, left_out, begun) = Default::default();
+        let (programs, blocks, moved) = (0, 0, 0);
+        Ok(Self { gpu, granule, is_quiet, programs, blocks, failures, by_source, moved, parts, left_out, begun })
     }
 
     /// Runs a program and looks at what its kernels found; nothing where it failed.
@@ -85,6 +76,14 @@ impl Tally {
         }
     }
 
+    /// Says what is not done.
+    pub(super) fn leave_out(&mut self, name: &str, why: &str) {
+        self.left_out.push(format!("{name} ({why})"));
+        if !self.is_quiet {
+            println!("left out: {name} ({why})");
+        }
+    }
+
     /// The corpus is made so that memory comes from everywhere.
     pub(super) fn demand_every_kind(&mut self) {
         for source in Source::ALL {
@@ -115,6 +114,7 @@ impl Tally {
             "parts": self.parts,
             "mallocs_by_source": Map::from_iter(kinds),
             "granules_moved": self.moved,
+            "left_out": self.left_out,
             "failures": self.failures,
         })
     }
