@@ -131,3 +131,21 @@ fn holds_end_when_they_are_opened_or_run_out() {
     assert_eq!(machine.memory[4], 1, "it did not run out");
     assert!(machine.nanoseconds - begun < 200);
 }
+
+/// Where the vendor's assembler is in PATH (it comes with the vendor's toolkit, which nothing here needs), it takes the text.
+#[test]
+fn the_vendors_assembler_takes_the_text() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let file = folder.join(format!("kernels.{}.ptx", std::process::id()));
+    std::fs::write(&file, text()).expect("can be written");
+    let mut command = std::process::Command::new("ptxas");
+    let output = command.args(["-arch=sm_90", "-o"]).arg(file.with_extension("cubin")).arg(&file).output();
+    match output {
+        Err(error) => println!("skipped: ptxas: {error}"),
+        Ok(output) => {
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            std::fs::remove_file(file.with_extension("cubin")).expect("was written");
+        }
+    }
+    std::fs::remove_file(&file).expect("was written");
+}
