@@ -403,13 +403,21 @@ static void run_kernel(const struct work *work)
     }
 }
 
+/* Whatever is set up anew. */
+static int ignores_waits;
+
+void standin_ignore_waits(void)
+{
+    ignores_waits = 1;
+}
+
 /* Works a stream off up to a position, and others as far as it waits for them. A wait is for what was queued before it,
  * so this ends. */
 static void run_until(struct standin_stream *stream, uint64_t position)
 {
     while (stream->done < position) {
         struct work *work = stream->head;
-        if (work->kind == WAIT && work->other->done < work->position) {
+        if (work->kind == WAIT && !ignores_waits && work->other->done < work->position) {
             run_until(work->other, work->position);
         }
         if (work->kind == KERNEL) {
@@ -529,21 +537,13 @@ int standin_record(struct standin_event *event, struct standin_stream *handle)
     return STANDIN_OK;
 }
 
-/* Whatever is set up anew. */
-static int ignores_waits;
-
-void standin_ignore_waits(void)
-{
-    ignores_waits = 1;
-}
-
 int standin_wait(struct standin_stream *handle, struct standin_event *event)
 {
     struct standin_stream *stream = stream_of(handle);
     if (!is_event(event) || stream == NULL) {
         return STANDIN_BAD_HANDLE;
     }
-    if (ignores_waits || (event->stream == NULL && (event->was_reset || world.reuses_events))) {
+    if (event->stream == NULL && (event->was_reset || world.reuses_events)) {
         return STANDIN_OK;
     }
     if (event->stream == NULL) {

@@ -1,14 +1,14 @@
 /*
  * What `cargo xtask gpu` needs of CUDA's driver interface beside standin_cuda.c, on the device of standin.c: modules,
- * kernels, callbacks, plain memory and the vendor's pools. Kernels are known by their names and done in C, as late as all
- * work of the stand-in's; their text is looked at only as far as that it names them.
+ * kernels, callbacks, plain memory and the vendor's pools. Kernels are known by their names and done in C, as late as
+ * all work of the stand-in's; their text is looked at only as far as that it names them.
  *
- * The environment says what device it is, for programs that run whole: STANDIN_GRANULE, and with it STANDIN_GRANULES and
- * STANDIN_DEVICES; STANDIN_NONE: there is none. STANDIN_SPOIL lets every so manieth fill write something else,
- * STANDIN_NO_WAITS lets no stream wait for another one: the suite must see both. STANDIN_NO_POOLS takes the vendor's pools
- * away. What was done wrong is said when the process ends.
+ * The environment says what device it is, for programs that run whole: STANDIN_GRANULE, and with it STANDIN_GRANULES
+ * and STANDIN_DEVICES; STANDIN_NONE: there is none. STANDIN_SPOIL lets every so manieth fill write something else,
+ * STANDIN_NO_WAITS lets no stream wait for another one: the suite must see both. STANDIN_NO_POOLS takes the vendor's
+ * pools away. What was done wrong is said when the process ends.
  *
- * What other stand-ins may have too is weak here.
+ * Linked before other stand-ins: what both have is taken from here (the linker's `-z muldefs`).
  */
 #include "standin.h"
 
@@ -16,9 +16,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WEAK EXPORT __attribute__((weak))
-
-enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_SUPPORTED = 801 };
+enum {
+    SUCCESS = 0,
+    INVALID_VALUE = 1,
+    OUT_OF_MEMORY = 2,
+    NO_DEVICE = 100,
+    INVALID_HANDLE = 400,
+    NOT_FOUND = 500,
+    NOT_SUPPORTED = 801
+};
 
 static uint64_t setting(const char *name, uint64_t usual)
 {
@@ -63,9 +69,9 @@ static int code(int result)
 }
 
 /* As in standin_cuda.c: a function of the vendor's under the device's lock. */
-#define CALL(how, name, arguments, ...)                                                                                \
-    how int name arguments;                                                                                            \
-    how int name arguments                                                                                             \
+#define CALL(name, arguments, ...)                                                                                     \
+    EXPORT int name arguments;                                                                                         \
+    EXPORT int name arguments                                                                                          \
     {                                                                                                                  \
         int result = standin_begin(#name);                                                                             \
         if (result == 0) {                                                                                             \
@@ -75,7 +81,7 @@ static int code(int result)
         return result;                                                                                                 \
     }
 
-CALL(EXPORT, cuDeviceGetName, (char *name, int size, int device),
+CALL(cuDeviceGetName, (char *name, int size, int device),
      result = size > 8 && standin_context((unsigned)device) != NULL ? SUCCESS : INVALID_VALUE;
      if (result == SUCCESS) { memcpy(name, "stand-in", 9); })
 
@@ -91,12 +97,12 @@ static int module;
 static int loaded;
 static enum kernel functions[] = {FILL, CHECK, HOLD};
 
-CALL(EXPORT, cuModuleLoadData, (void **made, const void *text),
+CALL(cuModuleLoadData, (void **made, const void *text),
      loaded = standin_current() != NULL;
      for (unsigned i = 0; i < 3; i++) { loaded = loaded && strstr(text, TEXTS[i]) != NULL; }
      *made = &module; result = loaded ? SUCCESS : INVALID_VALUE;)
 
-CALL(EXPORT, cuModuleGetFunction, (void **function, void *of, const char *name), result = NOT_FOUND;
+CALL(cuModuleGetFunction, (void **function, void *of, const char *name), result = NOT_FOUND;
      for (unsigned i = 0; i < 3 && of == &module && loaded; i++) {
          if (strcmp(name, NAMES[i]) == 0) {
              *function = &functions[i];
@@ -182,12 +188,12 @@ static void run(void *argument)
     free(launch);
 }
 
-CALL(EXPORT, cuLaunchKernel,
-     (void *function, unsigned blocks, unsigned y, unsigned z, unsigned threads, unsigned ty, unsigned tz, unsigned shared,
-      struct standin_stream *stream, void **parameters, void **extra),
+CALL(cuLaunchKernel,
+     (void *function, unsigned blocks, unsigned y, unsigned z, unsigned threads, unsigned ty, unsigned tz,
+      unsigned shared, struct standin_stream *stream, void **parameters, void **extra),
      struct launch *launch = malloc(sizeof *launch); enum kernel *kernel = function;
-     if (launch == NULL || kernel < functions || kernel > &functions[2] || blocks == 0 || threads == 0 || threads > 1024 ||
-         y != 1 || z != 1 || ty != 1 || tz != 1 || shared != 0 || extra != NULL) {
+     if (launch == NULL || kernel < functions || kernel > &functions[2] || blocks == 0 || threads == 0 ||
+         threads > 1024 || y != 1 || z != 1 || ty != 1 || tz != 1 || shared != 0 || extra != NULL) {
          free(launch);
          result = code(standin_wrong("launched what is no kernel, or with more than one dimension"));
      } else {
@@ -215,7 +221,7 @@ static void call_back(void *argument)
     callback.call(callback.argument);
 }
 
-CALL(WEAK, cuLaunchHostFunc, (struct standin_stream * stream, void (*call)(void *), void *argument),
+CALL(cuLaunchHostFunc, (struct standin_stream * stream, void (*call)(void *), void *argument),
      struct callback *callback = malloc(sizeof *callback); if (callback == NULL) { abort(); }
      *callback = (struct callback){call, argument};
      result = code(standin_queue(stream, 0, 0, call_back, callback));
@@ -223,28 +229,28 @@ CALL(WEAK, cuLaunchHostFunc, (struct standin_stream * stream, void (*call)(void 
 
 /* ---------------------------------------------------------------------------------------------- streams and memory */
 
-CALL(WEAK, cuStreamCreate, (struct standin_stream * *stream, unsigned flags),
+CALL(cuStreamCreate, (struct standin_stream * *stream, unsigned flags),
      result = flags > 1 ? INVALID_VALUE : code(standin_stream_create(stream));)
 
-CALL(WEAK, cuStreamDestroy_v2, (struct standin_stream * stream), result = code(standin_stream_destroy(stream));)
+CALL(cuStreamDestroy_v2, (struct standin_stream * stream), result = code(standin_stream_destroy(stream));)
 
-CALL(WEAK, cuMemAlloc_v2, (uint64_t * at, size_t bytes), result = code(standin_malloc(bytes, at));)
+CALL(cuMemAlloc_v2, (uint64_t * at, size_t bytes), result = code(standin_malloc(bytes, at));)
 
-CALL(WEAK, cuMemHostAlloc, (void **at, size_t bytes, unsigned flags), *at = flags > 7 ? NULL : calloc(1, bytes);
+CALL(cuMemHostAlloc, (void **at, size_t bytes, unsigned flags), *at = flags > 7 ? NULL : calloc(1, bytes);
      result = *at == NULL ? INVALID_VALUE : SUCCESS;)
 
-CALL(WEAK, cuMemHostGetDevicePointer_v2, (uint64_t * at, void *host, unsigned flags), *at = (uintptr_t)host;
+CALL(cuMemHostGetDevicePointer_v2, (uint64_t * at, void *host, unsigned flags), *at = (uintptr_t)host;
      result = flags != 0 ? INVALID_VALUE : SUCCESS;)
 
-CALL(WEAK, cuMemcpyDtoH_v2, (void *to, uint64_t from, size_t bytes),
+CALL(cuMemcpyDtoH_v2, (void *to, uint64_t from, size_t bytes),
      result = standin_may_use(from, bytes) ? SUCCESS : INVALID_VALUE;
      if (result == SUCCESS) { memcpy(to, (void *)(uintptr_t)from, bytes); })
 
-CALL(WEAK, cuMemsetD32_v2, (uint64_t at, unsigned value, size_t count),
+CALL(cuMemsetD32_v2, (uint64_t at, unsigned value, size_t count),
      result = standin_may_use(at, count * 4) ? SUCCESS : INVALID_VALUE;
      for (size_t i = 0; result == SUCCESS && i < count; i++) { word_at(at)[i] = value; })
 
-/* ------------------------------------------------------------------------------------------------ the vendor's pools */
+/* ----------------------------------------------------------------------------------------------- the vendor's pools */
 
 /* It reuses nothing, and counts: a pool that is easily beaten, with addresses alone. */
 struct pool {
@@ -264,7 +270,7 @@ struct block {
 
 static struct block *blocks;
 
-CALL(WEAK, cuMemPoolCreate, (struct pool * *pool, const int *properties), result = INVALID_VALUE;
+CALL(cuMemPoolCreate, (struct pool * *pool, const int *properties), result = INVALID_VALUE;
      if (setting("STANDIN_NO_POOLS", 0) != 0) {
          result = NOT_SUPPORTED;
      } else if (properties[0] == 1 && properties[1] == 0 && properties[2] == 1) {
@@ -272,22 +278,22 @@ CALL(WEAK, cuMemPoolCreate, (struct pool * *pool, const int *properties), result
          result = *pool == NULL ? OUT_OF_MEMORY : SUCCESS;
      })
 
-CALL(WEAK, cuMemPoolDestroy, (struct pool * pool),
+CALL(cuMemPoolDestroy, (struct pool * pool),
      if (pool->held != 0 || pool == chosen) { standin_wrong("destroyed a pool in use"); } free(pool);)
 
-CALL(WEAK, cuMemPoolSetAttribute, (struct pool * pool, int attribute, uint64_t *value),
+CALL(cuMemPoolSetAttribute, (struct pool * pool, int attribute, uint64_t *value),
      result = attribute == 4 ? SUCCESS : INVALID_VALUE; pool->threshold = *value;)
 
-CALL(WEAK, cuMemPoolGetAttribute, (struct pool * pool, int attribute, uint64_t *value),
+CALL(cuMemPoolGetAttribute, (struct pool * pool, int attribute, uint64_t *value),
      result = attribute == 6 ? SUCCESS : INVALID_VALUE; *value = pool->high;)
 
-CALL(WEAK, cuDeviceGetDefaultMemPool, (struct pool * *pool, int device),
+CALL(cuDeviceGetDefaultMemPool, (struct pool * *pool, int device),
      result = standin_context((unsigned)device) != NULL ? SUCCESS : INVALID_VALUE; *pool = &usual;)
 
-CALL(WEAK, cuDeviceSetMemPool, (int device, struct pool *pool),
+CALL(cuDeviceSetMemPool, (int device, struct pool *pool),
      result = standin_context((unsigned)device) != NULL ? SUCCESS : INVALID_VALUE; chosen = pool;)
 
-CALL(WEAK, cuMemAllocAsync, (uint64_t * at, size_t bytes, struct standin_stream *stream),
+CALL(cuMemAllocAsync, (uint64_t * at, size_t bytes, struct standin_stream *stream),
      struct block *block = malloc(sizeof *block); if (block == NULL || standin_owner(stream) == NULL || bytes == 0) {
          free(block);
          result = INVALID_VALUE;
@@ -301,7 +307,7 @@ CALL(WEAK, cuMemAllocAsync, (uint64_t * at, size_t bytes, struct standin_stream 
          *at = block->at;
      })
 
-CALL(WEAK, cuMemFreeAsync, (uint64_t at, struct standin_stream *stream), result = INVALID_VALUE;
+CALL(cuMemFreeAsync, (uint64_t at, struct standin_stream *stream), result = INVALID_VALUE;
      for (struct block **place = &blocks; *place != NULL && standin_owner(stream) != NULL; place = &(*place)->next) {
          struct block *block = *place;
          if (block->at == at) {

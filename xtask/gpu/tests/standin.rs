@@ -13,6 +13,8 @@ fn library(name: &str, sources: &[&str]) -> PathBuf {
     let whole = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.{}", std::process::id()));
     let mut command = Command::new(std::env::var_os("CC").unwrap_or("gcc".into()));
     command.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2", "-shared", "-fPIC", "-pthread"]);
+    // Of two functions of one name the first is taken.
+    command.arg("-Wl,-z,muldefs");
     command.args(sources.iter().map(|source| folder.join(source))).arg("-o").arg(&whole);
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}; the tests need gcc"));
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -23,7 +25,7 @@ fn library(name: &str, sources: &[&str]) -> PathBuf {
 
 fn standin() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| library("libstandin", &["standin.c", "standin_cuda.c", "standin_kernels.c"]))
+    BUILT.get_or_init(|| library("libstandin", &["standin_kernels.c", "standin.c", "standin_cuda.c"]))
 }
 
 const LARGE_GRANULES: &str = "2097152";
