@@ -1,5 +1,7 @@
 //! The command line.
 
+#[cfg(feature = "plant")]
+use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command, value_parser};
 use std::time::Duration;
 
@@ -44,7 +46,7 @@ pub(crate) struct Arguments {
 }
 
 fn parser() -> Command {
-    Command::new("weir-gpu")
+    let command = Command::new("weir-gpu")
         .about("Run weir on an NVIDIA GPU: programs whose kernels write and check bytes, and measurements")
         .arg(
             Arg::new("only")
@@ -74,7 +76,16 @@ fn parser() -> Command {
         .after_help(
             "WEIR_CUDA_LIBRARY names another library than libcuda.so.1: an absolute path or a plain file name.\n\n\
              Exit status: 0; 1 where something is wrong; 77 where there is no GPU.",
-        )
+        );
+    #[cfg(feature = "plant")]
+    let command = command.arg(
+        Arg::new("plant")
+            .long("plant")
+            .value_name("NAME")
+            .value_parser(PossibleValuesParser::new(weir::plant::Plant::ALL.iter().map(|plant| plant.name())))
+            .help("Break the pool in this way"),
+    );
+    command
 }
 
 /// Reads the command line; where it is wrong or asks for help, says so and ends.
@@ -82,6 +93,8 @@ pub(crate) fn read() -> Arguments {
     let matches = parser().get_matches();
     let wanted: Option<Vec<&String>> = matches.get_many("only").map(Iterator::collect);
     let is_wanted = |part: &Part| wanted.as_ref().is_none_or(|names| names.iter().any(|name| *name == part.name()));
+    #[cfg(feature = "plant")]
+    weir::plant::set(matches.get_one::<String>("plant").and_then(|name| weir::plant::Plant::named(name)));
     Arguments {
         parts: Part::ALL.into_iter().filter(is_wanted).collect(),
         seconds: Duration::from_secs(matches.get_one("seconds").copied().unwrap_or(0)),
