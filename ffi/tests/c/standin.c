@@ -14,7 +14,7 @@
 
 enum { MAX_DEVICES = 4, MAX_RANGES = 64, MAX_HANDLES = 512, MAX_NAMES = 64, MAX_STREAMS = 256, MAX_BLOCKS = 64 };
 
-enum { RECORD, WAIT, KERNEL };
+enum { RECORD, WAIT, KERNEL, CALL };
 
 /* A piece of work in a stream's queue. */
 struct work {
@@ -23,9 +23,13 @@ struct work {
     /* WAIT: how far another stream must have come. */
     struct standin_stream *other;
     uint64_t position;
-    /* KERNEL */
+    /* KERNEL, CALL: what it uses */
     uint64_t at, bytes;
+    /* KERNEL */
     int expected, value;
+    /* CALL */
+    void (*perform)(void *argument);
+    void *argument;
 };
 
 struct standin_stream {
@@ -331,7 +335,7 @@ static int is_in_use(uint64_t at, uint64_t bytes)
 {
     for (unsigned i = 0; i < world.stream_count; i++) {
         for (struct work *work = world.streams[i]->head; work != NULL; work = work->next) {
-            if (work->kind == KERNEL && work->at < at + bytes && at < work->at + work->bytes) {
+            if (work->kind >= KERNEL && work->at < at + bytes && at < work->at + work->bytes) {
                 return 1;
             }
         }
@@ -368,16 +372,24 @@ static int is_block(uint64_t at, uint64_t bytes)
     return 0;
 }
 
-static void run_kernel(const struct work *work)
+int standin_may_use(uint64_t begin, uint64_t bytes)
 {
-    int is_mapped = !is_block(work->at, work->bytes);
-    for (uint64_t at = work->at; is_mapped && at < work->at + work->bytes;
+    int is_mapped = !is_block(begin, bytes);
+    for (uint64_t at = begin; is_mapped && at < begin + bytes;
          at = at / world.granule * world.granule + world.granule) {
         struct handle *handle = mapped_at(at);
         if (handle == NULL || !handle->with_access) {
             standin_wrong("a kernel used memory that is not mapped, or that it may not use");
-            return;
+            return 0;
         }
+    }
+    return 1;
+}
+
+static void run_kernel(const struct work *work)
+{
+    if (!standin_may_use(work->at, work->bytes)) {
+        return;
     }
     unsigned char *bytes = (unsigned char *)(uintptr_t)work->at;
     for (uint64_t i = 0; work->expected >= 0 && i < work->bytes; i++) {
@@ -391,17 +403,27 @@ static void run_kernel(const struct work *work)
     }
 }
 
+/* Whatever is set up anew. */
+static int ignores_waits;
+
+void standin_ignore_waits(void)
+{
+    ignores_waits = 1;
+}
+
 /* Works a stream off up to a position, and others as far as it waits for them. A wait is for what was queued before it,
  * so this ends. */
 static void run_until(struct standin_stream *stream, uint64_t position)
 {
     while (stream->done < position) {
         struct work *work = stream->head;
-        if (work->kind == WAIT && work->other->done < work->position) {
+        if (work->kind == WAIT && !ignores_waits && work->other->done < work->position) {
             run_until(work->other, work->position);
         }
         if (work->kind == KERNEL) {
             run_kernel(work);
+        } else if (work->kind == CALL) {
+            work->perform(work->argument);
         }
         stream->head = work->next;
         stream->done++;
@@ -437,6 +459,16 @@ static struct standin_stream *stream_of(struct standin_stream *stream)
         }
     }
     return NULL;
+}
+
+int standin_queue(struct standin_stream *handle, uint64_t at, uint64_t bytes, void (*perform)(void *), void *argument)
+{
+    struct standin_stream *stream = stream_of(handle);
+    if (stream == NULL) {
+        return STANDIN_BAD_HANDLE;
+    }
+    queue(stream, (struct work){.kind = CALL, .at = at, .bytes = bytes, .perform = perform, .argument = argument});
+    return STANDIN_OK;
 }
 
 struct standin_context *standin_owner(struct standin_stream *handle)

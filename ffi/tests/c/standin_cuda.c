@@ -109,7 +109,9 @@ CALL(cuDeviceGet, hipDeviceGet, (int *device, int ordinal),
      int result = ordinal >= 0 && (unsigned)ordinal < standin_devices() ? SUCCESS : INVALID_DEVICE; *device = ordinal;)
 
 CALL(cuDeviceGetAttribute, hipDeviceGetAttribute, (int *value, int attribute, int device),
-     int result = attribute == 102 && standin_context((unsigned)device) != NULL ? SUCCESS : INVALID_VALUE;
+     /* Whether memory can be mapped, and whether there are pools. */
+     int is_known = attribute == 102 || attribute == 115;
+     int result = is_known && standin_context((unsigned)device) != NULL ? SUCCESS : INVALID_VALUE;
      *value = standin_wanted_kind() == 0;)
 
 CALL(cuDeviceTotalMem_v2, hipDeviceTotalMem, (size_t * bytes, int device),

@@ -79,7 +79,7 @@ fn copy_headers(from: &Path, to: &Path) -> Result<Vec<String>, Failure> {
 }
 
 /// By way of a second name, so that nobody sees half a file.
-fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
     let folder = to.parent().unwrap_or(to);
     std::fs::create_dir_all(folder).map_err(|error| Failure::file("create", folder, error))?;
     let half = to.with_extension(format!("{}.new", std::process::id()));

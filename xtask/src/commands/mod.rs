@@ -7,6 +7,7 @@ mod ci;
 mod demo;
 mod explore;
 mod fuzz;
+mod gpu;
 mod latency;
 mod libs;
 mod replay;
@@ -28,7 +29,7 @@ struct Entry {
     run: fn(&ArgMatches) -> Result<(), Failure>,
 }
 
-const ALL: [Entry; 15] = [
+const ALL: [Entry; 16] = [
     Entry { parser: demo::parser, run: demo::run },
     Entry { parser: replay::parser, run: replay::run },
     Entry { parser: viz::parser, run: viz::run },
@@ -40,6 +41,7 @@ const ALL: [Entry; 15] = [
     Entry { parser: latency::parser, run: latency::run },
     Entry { parser: bench::parser, run: bench::run },
     Entry { parser: size::parser, run: size::run },
+    Entry { parser: gpu::parser, run: gpu::run },
     Entry { parser: test::parser, run: test::run },
     Entry { parser: ci::parser, run: ci::run },
     Entry { parser: libs::parser, run: libs::run },

@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
 
 /// Runs the tests. The workspace's come last, so that the output ends with the runner's own summary.
 pub(crate) fn all(system: &System) -> Result<(), Failure> {
-    let c = part(system, &[C_COMPILER], "the C programs of ffi/tests");
+    let c = part(system, &[C_COMPILER], "the C programs of ffi/tests, and the stand-in for a GPU");
     let cxx = part(system, &[CXX_COMPILER], "the C programs compiled as C++");
     // With its window, which is tested without one: no display and no system package.
     let mut command = project::cargo(["test", "--package", "weir-viz", "--features", "window"]);
@@ -85,7 +85,7 @@ fn workspace(runner: Runner, c: Part, cxx: Part) -> std::process::Command {
     // Done by a step before.
     command.args(["--exclude", "weir-viz"]);
     if c == Part::Skip {
-        command.args(["--exclude", "weir-ffi"]);
+        command.args(["--exclude", "weir-ffi", "--exclude", "weir-gpu"]);
     }
     if cxx == Part::Skip {
         command.arg("--");
@@ -116,7 +116,7 @@ mod tests {
         );
         assert_eq!(
             step::typed(&workspace(Runner::Cargo, Part::Skip, Part::Skip)),
-            "cargo test --workspace --lib --bins --tests --no-fail-fast --exclude weir-viz --exclude weir-ffi -- --skip cpp --skip both_languages"
+            "cargo test --workspace --lib --bins --tests --no-fail-fast --exclude weir-viz --exclude weir-ffi --exclude weir-gpu -- --skip cpp --skip both_languages"
         );
     }
 }
