@@ -14,6 +14,8 @@ pub(super) struct Graph {
     pub(super) needs: Vec<[Node; 2]>,
     /// Whether a free was taken to come after its malloc though the program orders it nowhere behind.
     pub(super) assumed_order: bool,
+    /// Whether other streams' uses hold blocks beyond their frees.
+    pub(super) held_longer: bool,
 }
 
 /// One stream so far.
@@ -93,6 +95,11 @@ impl Builder<'_> {
                 let tails: Vec<Node> = (0..self.lanes.len()).filter_map(|lane| self.close(lane)).collect();
                 self.host = Some(self.graph.node(0, self.host.into_iter().chain(tails)));
             }
+            Op::SyncEvent { event } => {
+                self.host = Some(self.graph.node(0, self.host.into_iter().chain(self.events[event])));
+            }
+            // The block may be held longer than its free says.
+            Op::Use { .. } => self.graph.held_longer = true,
             Op::Mark { .. } | Op::Nothing => {}
         }
     }

@@ -29,8 +29,8 @@ pub struct Floor {
 pub enum Exactness {
     /// It is the floor.
     Exact,
-    /// The floor may be higher: the log frees blocks on streams that it orders nowhere behind the allocation. They were
-    /// counted as if it did.
+    /// The floor may be higher: the log frees blocks on streams that it orders nowhere behind the allocation, which were
+    /// counted as if it did; or it tells of uses by other streams, which hold blocks beyond their frees.
     LowerBound,
 }
 
@@ -50,7 +50,7 @@ impl Floor {
     #[must_use]
     pub fn of(program: &Program, alignment: u64) -> Self {
         let graph = Graph::of(program, alignment);
-        let exactness = if graph.assumed_order { Exactness::LowerBound } else { Exactness::Exact };
+        let exactness = if graph.assumed_order || graph.held_longer { Exactness::LowerBound } else { Exactness::Exact };
         let bytes = closure::heaviest(&graph.weights, &graph.needs);
         Self { bytes: u64::try_from(bytes).unwrap_or(u64::MAX), exactness }
     }

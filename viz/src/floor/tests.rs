@@ -43,7 +43,11 @@ impl Before {
                     host |= streams.iter().fold(0, |all, stream| all | stream);
                     None
                 }
-                Op::Mark { .. } | Op::Nothing => None,
+                Op::SyncEvent { event } => {
+                    host |= events[event];
+                    None
+                }
+                Op::Use { .. } | Op::Mark { .. } | Op::Nothing => None,
             };
             let before_this = stream.map_or(0, |stream| {
                 streams[stream] |= host | 1 << number;
@@ -89,6 +93,7 @@ fn program(dice: &mut Dice, length: usize, only_ordered: bool) -> Program {
             8 => Op::Record { event, stream },
             9 | 10 => Op::Wait { stream, event },
             11 if dice.below(4) == 0 => Op::SyncDevice,
+            11 if dice.below(3) == 0 => Op::SyncEvent { event },
             11 => Op::SyncStream { stream },
             _ => Op::Nothing,
         };

@@ -3,6 +3,7 @@
 use super::order::{Order, Place};
 use super::row::{Action, ImportError, Row, Spot, StreamKey};
 use std::collections::HashMap;
+use weir::policy::UseUntil;
 
 /// One row. Blocks, streams and events are numbered in the order of their first appearance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,20 @@ pub enum Op {
     },
     /// The host waits for all streams.
     SyncDevice,
+    /// The host waits for what an event stands for, or learns that it is complete.
+    SyncEvent {
+        /// The event's number.
+        event: usize,
+    },
+    /// The pool is told that another stream uses a block.
+    Use {
+        /// The block's number.
+        block: usize,
+        /// The stream's number.
+        stream: usize,
+        /// Until when it counts.
+        until: UseUntil,
+    },
     /// A mark, counted from 1.
     Mark {
         /// Which one.
@@ -79,6 +94,10 @@ pub struct Program {
     pub blocks: Vec<Block>,
     /// What the log calls each stream.
     pub streams: Vec<u64>,
+    /// The names of labels.
+    pub labels: Vec<String>,
+    /// For each of the first blocks its label, counted from 1; 0 for none. The blocks behind them have none.
+    pub labelled: Vec<u32>,
     /// How many events there are.
     pub events: usize,
     /// The first row after the last mark; 0 without one.
