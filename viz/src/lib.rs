@@ -12,6 +12,7 @@ pub mod font;
 pub mod import;
 pub mod model;
 pub mod png;
+pub mod report;
 pub mod scene;
 pub mod source;
 pub mod svg;

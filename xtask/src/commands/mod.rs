@@ -10,6 +10,7 @@ mod fuzz;
 mod latency;
 mod libs;
 mod replay;
+mod report;
 mod sanitize;
 mod sim;
 mod size;
@@ -28,11 +29,12 @@ struct Entry {
     run: fn(&ArgMatches) -> Result<(), Failure>,
 }
 
-const ALL: [Entry; 15] = [
+const ALL: [Entry; 16] = [
     Entry { parser: demo::parser, run: demo::run },
     Entry { parser: replay::parser, run: replay::run },
     Entry { parser: viz::parser, run: viz::run },
     Entry { parser: check::parser, run: check::run },
+    Entry { parser: report::parser, run: report::run },
     Entry { parser: sim::parser, run: sim::run },
     Entry { parser: explore::parser, run: explore::run },
     Entry { parser: fuzz::parser, run: fuzz::run },
