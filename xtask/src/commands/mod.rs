@@ -5,6 +5,7 @@ mod bindgen;
 mod check;
 mod ci;
 mod demo;
+mod explain;
 mod explore;
 mod fuzz;
 mod latency;
@@ -29,12 +30,13 @@ struct Entry {
     run: fn(&ArgMatches) -> Result<(), Failure>,
 }
 
-const ALL: [Entry; 16] = [
+const ALL: [Entry; 17] = [
     Entry { parser: demo::parser, run: demo::run },
     Entry { parser: replay::parser, run: replay::run },
     Entry { parser: viz::parser, run: viz::run },
     Entry { parser: check::parser, run: check::run },
     Entry { parser: report::parser, run: report::run },
+    Entry { parser: explain::parser, run: explain::run },
     Entry { parser: sim::parser, run: sim::run },
     Entry { parser: explore::parser, run: explore::run },
     Entry { parser: fuzz::parser, run: fuzz::run },
