@@ -1,12 +1,12 @@
 //! weir's own log as a program: what the program called, without what the pool made of it.
 
 use super::order::{Order, Place};
-use super::program::{Block, Op, Program, Tie};
+use super::program::{Block, Op, Program, Recorded, Tie};
 use crate::model::{Death, EventIx, Kind, LifeIx, Model, Payload, PoolIx};
 use std::collections::{HashMap, HashSet};
 use weir::id::{AllocId, EventId, PoolId, StreamId};
 use weir::policy::StreamKind;
-use weir::trace::{Record, Verb};
+use weir::trace::{MapReason, Record, Verb};
 
 /// The pool to replay: the one with most allocations, of a device where one is named.
 pub(super) fn pool_of(model: &Model, device: Option<usize>) -> Option<PoolIx> {
@@ -44,6 +44,60 @@ pub fn program_of(model: &Model, pools: &[PoolIx]) -> Program {
         }
     }
     extraction.finish()
+}
+
+/// What a pool made of the program; `None` where the log lacks its settings. O(records).
+pub(super) fn recorded(model: &Model, at: PoolIx) -> Option<Recorded> {
+    let pool = model.pool(at);
+    let config = pool.definition?.config;
+    let device = model.devices.iter().find(|(id, _)| *id == config.device).map(|(_, properties)| *properties);
+    let lives = || pool.lives.iter().map(|life| model.life(*life));
+    let mut recorded = Recorded {
+        config,
+        device,
+        mallocs: lives().filter(|life| life.born().is_some()).count() as u64,
+        frees: lives().filter(|life| matches!(life.death, Death::Free { .. })).count() as u64,
+        refused: 0,
+        peak_used: pool.used.peak().0,
+        peak_reserved: pool.reserved.peak().0,
+        reuse: pool.by_source.each_ref().map(|mallocs| mallocs.len() as u64),
+        waits_inserted: 0,
+        created: 0,
+        mapped: 0,
+    };
+    // Waits since the last call ended: the next malloc's.
+    let mut waits = 0;
+    for event in (0..model.events.len()).map(EventIx::next_of) {
+        let record = match model.events.payload(event) {
+            Payload::Other(record) => *record,
+            Payload::Life(life) => {
+                recorded.waits_inserted += if model.life(life).pool == at { waits } else { 0 };
+                waits = 0;
+                continue;
+            }
+        };
+        if let Record::OutOfMemory { pool: of, .. } = record {
+            recorded.waits_inserted += if of == pool.id { waits } else { 0 };
+            waits = 0;
+        }
+        match record {
+            Record::OutOfMemory { pool: of, .. } | Record::Refused { verb: Verb::Malloc, pool: Some(of), .. }
+                if of == pool.id =>
+            {
+                recorded.refused += 1;
+            }
+            Record::WaitInserted { .. } => waits += 1,
+            Record::Mapped { pool: of, granules, reason, .. }
+            | Record::MappedInOrder { pool: of, granules, reason, .. }
+                if of == pool.id =>
+            {
+                recorded.mapped += u64::from(granules);
+                recorded.created += if reason == MapReason::Remap { 0 } else { u64::from(granules) };
+            }
+            _ => {}
+        }
+    }
+    Some(recorded)
 }
 
 struct Extraction<'m> {

@@ -13,7 +13,7 @@ mod snapshot;
 
 pub use event_log::program_of;
 pub use order::{Order, Place};
-pub use program::{Aside, Block, Op, Program, Tie};
+pub use program::{Aside, Block, Op, Program, Recorded, Tie};
 pub use row::{ImportError, Spot};
 
 use std::io::Read;
@@ -110,6 +110,7 @@ fn event_log(input: impl Read, device: Option<usize>) -> Result<Program, ImportE
         return wrong(found, "the log of a pool");
     };
     let mut program = program_of(&opened.model, &[pool]);
+    program.recorded = event_log::recorded(&opened.model, pool);
     program.notes.extend(opened.first_damages(3));
     Ok(program)
 }

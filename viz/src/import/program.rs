@@ -3,7 +3,8 @@
 use super::order::{Order, Place};
 use super::row::{Action, ImportError, Row, Spot, StreamKey};
 use std::collections::HashMap;
-use weir::policy::UseUntil;
+use weir::driver::Properties;
+use weir::policy::{PoolConfig, UseUntil};
 
 /// One row. Blocks, streams and events are numbered in the order of their first appearance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +86,33 @@ pub struct Block {
     pub tie: Tie,
 }
 
+/// What the pool of an event log made of the program: its settings, and what came of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// The pool's settings when it was made.
+    pub config: PoolConfig,
+    /// Its device's properties; `None` where they are not in the log.
+    pub device: Option<Properties>,
+    /// Mallocs that succeeded.
+    pub mallocs: u64,
+    /// Frees.
+    pub frees: u64,
+    /// Mallocs that were refused.
+    pub refused: u64,
+    /// The most bytes in live blocks.
+    pub peak_used: u64,
+    /// The most mapped bytes.
+    pub peak_reserved: u64,
+    /// Mallocs by what they relied on, in the order of [`weir::trace::Source::ALL`].
+    pub reuse: [u64; 6],
+    /// Waits that the pool inserted.
+    pub waits_inserted: u64,
+    /// Granules that were created.
+    pub created: u64,
+    /// Granules that were mapped, those that were moved among them.
+    pub mapped: u64,
+}
+
 /// A log, ready to be replayed.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
@@ -104,6 +132,8 @@ pub struct Program {
     pub measured_from: usize,
     /// The names that `mark` rows gave, one for each mark.
     pub marks: Vec<Option<String>>,
+    /// What a pool made of it, where the log is weir's own.
+    pub recorded: Option<Recorded>,
     /// What rows said that is not replayed.
     pub aside: Aside,
     /// What else a reader should know of the log.

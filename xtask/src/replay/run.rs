@@ -89,6 +89,9 @@ impl<'a, V: Venue> Run<'a, V> {
             limit: options.limit.unwrap_or(Bytes::ZERO),
             reuse: options.reuse,
             preference: options.preference,
+            threshold: options.threshold,
+            small_limit: options.small_limit,
+            tuning: options.tuning,
             ..PoolConfig::new(DEVICE)
         };
         let pool = runtime.create_pool(config).map_err(failed("creating the pool"))?;
