@@ -18,7 +18,7 @@ pub use expression::{Expression, ExpressionError};
 pub use figures::{Figure, figures};
 pub use held::{Held, Idle};
 pub use html::page;
-pub use pool::{Holder, Moved, Pair, Peak, PoolReport, Reused};
+pub use pool::{Holder, Moved, Pair, Peak, PoolReport, Reused, pairs};
 pub use refusals::{Refused, refusal_words};
 pub use sweep::Sample;
 pub use text::text;

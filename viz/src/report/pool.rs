@@ -195,7 +195,9 @@ fn reuse(model: &Model, at: PoolIx) -> [Reused; 6] {
     reuse
 }
 
-fn pairs(model: &Model, at: PoolIx) -> Vec<Pair> {
+/// Memory that went from stream to stream, the most bytes first.
+#[must_use]
+pub fn pairs(model: &Model, at: PoolIx) -> Vec<Pair> {
     let mut found: HashMap<(StreamId, StreamId, u8), Reused> = HashMap::new();
     for (at, life) in lives(model, at) {
         let Some(source) = life.source.filter(|source| *source != Source::Grow) else { continue };

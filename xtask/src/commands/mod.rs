@@ -4,6 +4,7 @@ mod bench;
 mod bindgen;
 mod check;
 mod ci;
+mod compare;
 mod demo;
 mod explain;
 mod explore;
@@ -30,13 +31,14 @@ struct Entry {
     run: fn(&ArgMatches) -> Result<(), Failure>,
 }
 
-const ALL: [Entry; 17] = [
+const ALL: [Entry; 18] = [
     Entry { parser: demo::parser, run: demo::run },
     Entry { parser: replay::parser, run: replay::run },
     Entry { parser: viz::parser, run: viz::run },
     Entry { parser: check::parser, run: check::run },
     Entry { parser: report::parser, run: report::run },
     Entry { parser: explain::parser, run: explain::run },
+    Entry { parser: compare::parser, run: compare::run },
     Entry { parser: sim::parser, run: sim::run },
     Entry { parser: explore::parser, run: explore::run },
     Entry { parser: fuzz::parser, run: fuzz::run },
