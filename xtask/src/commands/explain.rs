@@ -15,7 +15,7 @@ const MOST: usize = 1000;
 const HELP: &str = "\
 Examples:
   cargo xtask explain target/demo/trace.log --alloc 1234
-  cargo xtask explain target/demo/trace.log --record 40 --json
+  cargo xtask explain target/demo/trace.log --alloc 1 --json
 
 The core recomputes the decision: a runtime is rebuilt from the log up to the call, makes the call again, and its log is
 held against the first one. Every free block is listed with why it was passed over, from the closest size on.
