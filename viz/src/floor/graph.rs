@@ -45,8 +45,8 @@ struct Builder<'a> {
 }
 
 impl Graph {
-    /// The graph of a program on a device of this alignment.
-    pub(super) fn of(program: &Program, alignment: u64) -> Self {
+    /// The graph of some of a program's calls, all before them being done, on a device of this alignment.
+    pub(super) fn of(program: &Program, ops: &[Op], alignment: u64) -> Self {
         let mut builder = Builder {
             program,
             alignment: alignment.max(1),
@@ -56,7 +56,7 @@ impl Graph {
             host: None,
             mallocs: vec![None; program.blocks.len()],
         };
-        for op in &program.ops {
+        for op in ops {
             builder.op(*op);
         }
         for lane in 0..builder.lanes.len() {

@@ -191,3 +191,19 @@ fn the_logs_of_two_streams_have_the_floors_of_another_algorithm() {
         assert_eq!(Floor::of(&program, 512), Floor { bytes, exactness: Exactness::Exact });
     }
 }
+
+/// A cut within a part of the log is a cut: the bound is never above the floor, and never below what was live at once.
+#[test]
+fn the_bound_of_a_long_program_lies_between_its_peak_and_its_floor() {
+    let mut dice = Dice(11);
+    for length in [50, 200, 400] {
+        for _ in 0..60 {
+            let program = program(&mut dice, length, true);
+            let (floor, peak) = (Floor::of(&program, 1), program.peak_within(u64::MAX));
+            let bound = Floor::within(&program, 1, length / 3);
+            assert!(peak <= bound.bytes && bound.bytes <= floor.bytes, "{peak} {bound:?} {floor:?}");
+            assert_eq!(bound.exactness, Exactness::LowerBound);
+            assert_eq!(Floor::within(&program, 1, program.ops.len()), floor);
+        }
+    }
+}

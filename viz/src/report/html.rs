@@ -15,6 +15,8 @@ use weir::trace::Source;
 const STYLE: &str = include_str!("style.css");
 /// How many rows a table has at most.
 const MOST: usize = 12;
+/// So many pools are shown, those with most mallocs.
+const MOST_POOLS: usize = 6;
 /// The timelines' size in points.
 const PICTURE: Size = Size { w: 1040.0, h: 640.0 };
 
@@ -30,8 +32,11 @@ pub fn page(report: &Report, opened: &Opened) -> String {
         escaped(&title)
     );
     head(&mut out, report);
-    for (number, pool) in report.pools.iter().enumerate() {
-        pool_part(&mut out, report, opened, number, pool);
+    for pool in report.busiest(MOST_POOLS) {
+        pool_part(&mut out, report, opened, pool);
+    }
+    if let Some(more) = report.pools.len().checked_sub(MOST_POOLS).filter(|more| *more > 0) {
+        let _ = writeln!(out, "<p class=\"dim\">and {} pools with fewer mallocs</p>", ticks::count(more as u64));
     }
     order_part(&mut out, report);
     trouble_part(&mut out, report, &opened.model);
@@ -93,7 +98,7 @@ fn head(out: &mut String, report: &Report) {
     out.push_str("</div>\n");
 }
 
-fn pool_part(out: &mut String, report: &Report, opened: &Opened, number: usize, pool: &PoolReport) {
+fn pool_part(out: &mut String, report: &Report, opened: &Opened, pool: &PoolReport) {
     let limit = pool.limit.map_or("not recorded".to_owned(), ticks::bytes);
     let _ = write!(
         out,
@@ -101,7 +106,7 @@ fn pool_part(out: &mut String, report: &Report, opened: &Opened, number: usize, 
         pool.id,
         ticks::bytes(pool.granule)
     );
-    timeline(out, opened, number);
+    timeline(out, opened, pool.at.at());
     curves(out, report, &opened.model, pool);
     holders(out, pool);
     reuse(out, pool);

@@ -31,6 +31,9 @@ use crate::model::{EventIx, Model, PoolIx};
 use crate::source::{self, Opened, SourceError};
 use std::path::Path;
 
+/// Programs of more calls get a lower bound in place of the ordered floor.
+const MOST_CALLS: usize = 200_000;
+
 /// What a log tells.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -89,7 +92,7 @@ pub fn open(log: &Path) -> Result<(Opened, Report), SourceError> {
 
 impl Report {
     /// The report of a log that was opened and checked. O(n log n) in the log's records, but for the ordered floor, which
-    /// is a minimum cut over the places where streams meet.
+    /// is a minimum cut over the places where streams meet; of a long log it is a lower bound.
     #[must_use]
     pub fn of(opened: &Opened, checked: &check::Report) -> Self {
         let model = &opened.model;
@@ -120,6 +123,16 @@ impl Report {
             findings: checked.by_fault.iter().map(|(fault, count)| (fault.name(), *count)).collect(),
             damages: opened.summary(),
         }
+    }
+
+    /// The pools with most mallocs, in the order of their first record.
+    #[must_use]
+    pub fn busiest(&self, most: usize) -> Vec<&PoolReport> {
+        let mut pools: Vec<&PoolReport> = self.pools.iter().collect();
+        pools.sort_by_key(|pool| (std::cmp::Reverse(pool.mallocs), pool.at));
+        pools.truncate(most);
+        pools.sort_by_key(|pool| pool.at);
+        pools
     }
 
     /// Mallocs that were refused, whatever the reason.
@@ -155,7 +168,7 @@ fn span(model: &Model) -> u64 {
 
 fn floor(model: &Model, pools: &[PoolIx]) -> Floor {
     let alignments = model.devices.iter().map(|(_, properties)| properties.alignment.0);
-    let floor = Floor::of(&program_of(model, pools), alignments.min().unwrap_or(512));
+    let floor = Floor::within(&program_of(model, pools), alignments.min().unwrap_or(512), MOST_CALLS);
     // What was refused would have been live, too, and what is missing was not counted.
     let whole = model.gaps.is_empty() && model.oddities.is_empty();
     if whole { floor } else { Floor { exactness: Exactness::LowerBound, ..floor } }

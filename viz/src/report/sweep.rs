@@ -3,8 +3,11 @@
 use crate::model::{EventIx, Kind, LifeIx, Model, Payload, Pool, PoolIx};
 use std::collections::BTreeMap;
 
-/// Places that are looked at, beside the peaks.
+/// Places that are looked at, beside the peaks; in logs of many pools fewer each.
 const PLACES: usize = 200;
+const FEW_PLACES: usize = 20;
+/// Pools are many from here on.
+const MANY_POOLS: usize = 9;
 
 /// A pool at one place of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +64,8 @@ pub(super) fn samples(model: &Model) -> Vec<Vec<Sample>> {
 /// Evenly along the records, and the peaks.
 fn places(model: &Model, pool: &Pool) -> Vec<EventIx> {
     let last = model.events.len().saturating_sub(1);
-    let even = (0..PLACES).map(|place| EventIx::next_of(last * place / (PLACES - 1).max(1)));
+    let count = if model.pools.len() < MANY_POOLS { PLACES } else { FEW_PLACES };
+    let even = (0..count).map(|place| EventIx::next_of(last * place / (count - 1)));
     let mut places: Vec<EventIx> = even.chain(pool.used.peak().1).chain(pool.reserved.peak().1).collect();
     places.sort_unstable();
     places.dedup();

@@ -14,7 +14,10 @@ const MOST: usize = 10;
 pub fn text(report: &Report, model: &Model) -> String {
     let mut out = String::new();
     head(&mut out, report);
-    report.pools.iter().for_each(|pool| pool_text(&mut out, pool, model));
+    report.busiest(MOST).into_iter().for_each(|pool| pool_text(&mut out, pool, model));
+    if let Some(more) = report.pools.len().checked_sub(MOST).filter(|more| *more > 0) {
+        let _ = writeln!(out, "\nand {} pools with fewer mallocs", ticks::count(more as u64));
+    }
     waits(&mut out, report);
     refusals(&mut out, report);
     ends(&mut out, report);
