@@ -2,7 +2,7 @@
 
 use crate::commands::no_install;
 use crate::failure::Failure;
-use crate::packages::{C_COMPILER, CXX_COMPILER, Need, Permission, System};
+use crate::packages::{BROWSER, C_COMPILER, CXX_COMPILER, Need, Permission, System};
 use crate::project;
 use crate::step;
 use clap::{ArgMatches, Command};
@@ -25,6 +25,8 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
 pub(crate) fn all(system: &System) -> Result<(), Failure> {
     let c = part(system, &[C_COMPILER], "the C programs of ffi/tests, and the stand-in for a GPU");
     let cxx = part(system, &[CXX_COMPILER], "the C programs compiled as C++");
+    // The test itself finds out again; here it is only told.
+    let _ = part(&System::new(Permission::Forbidden), &[BROWSER], "a browser's look at the report");
     // With its window, which is tested without one: no display and no system package.
     let mut command = project::cargo(["test", "--package", "weir-viz", "--features", "window"]);
     step::run("tests of the viewer", &mut command)?;
