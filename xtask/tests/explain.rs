@@ -225,3 +225,36 @@ fn what_cannot_be_explained_says_why() {
     let (code, text) = said("--alloc 4000", &cut);
     assert!(code == Some(1) && text.contains("not recorded"), "{text}");
 }
+
+/// Whatever a log says, the core that is called as it tells refuses what makes no sense.
+#[test]
+fn a_log_that_was_tampered_with_parts_from_the_core() {
+    let folder = Folder::new("tampered");
+    let log = std::fs::read(folder.replay("producer_consumer.csv", "--policy internal --lag 300 --limit 60MiB"))
+        .expect("is there");
+    let mut lines = vec!["weir-log version=1".to_owned()];
+    for stamped in weir::trace::Reader::new(&log).flatten().take(600) {
+        let mut line = String::new();
+        weir::trace::text::write(&stamped, &mut line).expect("a string takes all");
+        lines.push(line.trim_end().to_owned());
+    }
+    let mut parted = 0;
+    for at in (20..lines.len()).step_by(17) {
+        for (from, to) in [("offset=", "offset=9"), ("stream=0", "stream=1"), ("asked=", "asked=7"), ("seq=", "seq=8")]
+        {
+            let mut text = lines.clone();
+            text[at] = text[at].replacen(from, to, 1);
+            if text[at] == lines[at] {
+                continue;
+            }
+            let model = weir_viz::source::read("tampered", text.join("\n").as_bytes()).expect("a log").model;
+            let last = EventIx::next_of(model.events.len() - 1);
+            let Ok(capacities) = rebuild::capacities(&model, last) else { continue };
+            let mut arenas = HeapArenas::new(capacities);
+            let mut rebuild = Rebuild::new(&model, arenas.lend(), last, Looks::Never).expect("whole");
+            rebuild.run_through(last);
+            parted += u64::from(rebuild.difference().is_some());
+        }
+    }
+    assert!(parted > 50, "{parted} were noticed");
+}

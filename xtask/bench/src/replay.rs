@@ -134,7 +134,8 @@ fn round<A: Allocator>(
                 allocator.synchronise(Host::Stream)?;
             }
             Op::SyncDevice => allocator.synchronise(Host::Device)?,
-            Op::Mark { .. } | Op::Nothing => {}
+            // Only weir's own logs have the first two, and not every allocator can be told.
+            Op::SyncEvent { .. } | Op::Use { .. } | Op::Mark { .. } | Op::Nothing => {}
         }
     }
     Ok(())

@@ -1,9 +1,11 @@
 //! `explain`: why a malloc got what it got, and not something cheaper.
 
 use crate::failure::Failure;
+use crate::replay::Available;
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command};
 use serde_json::{Value, json};
 use std::path::PathBuf;
+use weir::Capacities;
 use weir_ffi::arenas::HeapArenas;
 use weir_viz::explain::{self, ExplainError, Explanation, What};
 use weir_viz::model::Model;
@@ -59,7 +61,7 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     };
     let opened = source::open(&file).map_err(|error| Failure::Unreadable(error.to_string()))?;
     opened.summary().iter().for_each(|damage| tell!("note: {damage}"));
-    let explanation = explained(&opened.model, what).map_err(failure)?;
+    let explanation = explained(&opened.model, what)?;
     if arguments.get_flag("json") {
         say!("{}", object(&explanation, &opened.model));
     } else {
@@ -78,10 +80,27 @@ fn failure(error: ExplainError) -> Failure {
 }
 
 /// Explains a decision of a log.
-fn explained(model: &Model, what: What) -> Result<Explanation, ExplainError> {
-    let event = explain::target(model, what)?;
-    let capacities = rebuild::capacities(model, event)?;
-    explain::explain(model, event, |with| with(HeapArenas::new(capacities).lend()))
+fn explained(model: &Model, what: What) -> Result<Explanation, Failure> {
+    let event = explain::target(model, what).map_err(failure)?;
+    let capacities = rebuild::capacities(model, event).map_err(|error| failure(error.into()))?;
+    affordable(&capacities).map_err(Failure::Failed)?;
+    explain::explain(model, event, |with| with(HeapArenas::new(capacities).lend())).map_err(failure)
+}
+
+/// Refuses a runtime for which there is no memory, or which no runtime can be.
+fn affordable(capacities: &Capacities) -> Result<(), String> {
+    let Capacities { streams, blocks, pools, .. } = *capacities;
+    let needed = HeapArenas::bytes(*capacities).filter(|_| streams <= 1 << 16 && pools <= 512 && blocks < 1 << 24);
+    let Some(needed) = needed else {
+        return Err(format!("no runtime has {streams} streams, {pools} pools and {blocks} blocks; the log is damaged"));
+    };
+    let available = Available::now();
+    match [available.machine, available.group].into_iter().flatten().min() {
+        Some(left) if left < needed as u64 => {
+            Err(format!("the log's runtime takes {needed} bytes to be rebuilt; {left} are available"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// One object on one line. Fields are added, never renamed.

@@ -17,6 +17,7 @@ mod sizing;
 mod summary;
 mod venue;
 
+pub(crate) use available::Available;
 pub(crate) use baseline::Baseline;
 
 pub(crate) use capacity::{Capacity, least};

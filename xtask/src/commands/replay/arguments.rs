@@ -170,10 +170,14 @@ fn limit(text: &str) -> Result<Bytes, String> {
 
 fn alignment(text: &str) -> Result<Bytes, String> {
     let bytes = size::parse(text)?;
-    match bytes.0.is_power_of_two() && bytes.0 <= 2 * MIB {
+    match is_alignment(bytes) {
         true => Ok(bytes),
         false => Err("expected a power of two up to 2 MiB".into()),
     }
+}
+
+const fn is_alignment(bytes: Bytes) -> bool {
+    bytes.0.is_power_of_two() && bytes.0 <= 2 * MIB
 }
 
 fn lag(text: &str) -> Result<Lag, String> {
@@ -227,7 +231,7 @@ pub(super) fn as_recorded(arguments: &ArgMatches, options: Options, recorded: &R
         threshold: if said("threshold") { options.threshold } else { config.threshold },
         preference: if said("prefer") { options.preference } else { config.preference },
         alignment: match device {
-            Some(device) if !said("alignment") => device.alignment,
+            Some(device) if !said("alignment") && is_alignment(device.alignment) => device.alignment,
             _ => options.alignment,
         },
         small_limit: config.small_limit,
