@@ -1,15 +1,21 @@
 //! The vendor's device as the pools use it. A synchronisation that the program asked for is made by its own call, so
 //! that it is made once, and with the program's time limit.
 
+use super::front::{Handle, front};
 use crate::vendor::VendorDriver;
 use core::cell::RefCell;
 use core::ffi::c_int;
+use core::ops::Deref;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use weir::driver::{Completion, Driver, DriverCall, DriverError, DriverErrorKind, MarkerSlot, NativeStream, Target};
 
 /// A call of the program's that waits, and its code.
 pub(super) type Synchronisation = Box<dyn FnOnce() -> c_int>;
+
+/// Set in the runtime's name of a stream that the vendor is never asked about: it is another one for each thread, or is
+/// none of the vendor's.
+pub(super) const UNASKED: u64 = 1 << 63;
 
 /// Whether streams may give up what they wait for.
 static WAITS_END: AtomicBool = AtomicBool::new(false);
@@ -43,34 +49,82 @@ pub(super) struct Passing {
     suspect: Arc<AtomicBool>,
 }
 
+/// The driver, for one call that captures do not mind.
+struct Aside<'a> {
+    driver: &'a VendorDriver,
+    before: c_int,
+}
+
+impl Deref for Aside<'_> {
+    type Target = VendorDriver;
+
+    fn deref(&self) -> &VendorDriver {
+        self.driver
+    }
+}
+
+impl Drop for Aside<'_> {
+    fn drop(&mut self) {
+        front().rejoin(self.before);
+    }
+}
+
+fn unsupported(call: DriverCall) -> DriverError {
+    DriverError { call, code: 0, kind: DriverErrorKind::Unsupported }
+}
+
+/// Whether the vendor can be asked about a stream. In a capture it would take the question for work.
+fn is_asked(stream: NativeStream) -> bool {
+    let handle: Option<Handle> = usize::try_from(stream.0).ok().map(core::ptr::without_provenance_mut);
+    stream.0 & UNASKED == 0 && handle.is_some_and(|handle| !front().is_captured(handle))
+}
+
 impl Passing {
     pub(super) fn new(driver: VendorDriver, suspect: Arc<AtomicBool>) -> Self {
         Self { driver, suspect }
     }
+
+    fn aside(&self) -> Aside<'_> {
+        Aside { driver: &self.driver, before: front().step_aside() }
+    }
 }
 
 impl Driver for Passing {
-    weir::hand_on! { self => self.driver; properties reserve release create destroy map unmap lay now }
+    weir::hand_on! { self => self.aside(); properties reserve release create destroy map unmap now }
+
+    fn lay(&self, marker: MarkerSlot, stream: NativeStream) -> Result<(), DriverError> {
+        if !is_asked(stream) {
+            return Err(unsupported(DriverCall::Lay));
+        }
+        self.aside().lay(marker, stream)
+    }
 
     fn query(&self, what: Target) -> Result<Completion, DriverError> {
-        let answer = self.driver.query(what)?;
+        if matches!(what, Target::Stream(stream) if !is_asked(stream)) {
+            return Err(unsupported(DriverCall::Query));
+        }
+        let answer = self.aside().query(what)?;
         // Looked at afterwards: whoever gives work up says so first.
         Ok(if self.suspect.load(Ordering::SeqCst) { Completion::Pending } else { answer })
     }
 
     fn wait(&self, stream: NativeStream, marker: MarkerSlot) -> Result<(), DriverError> {
         // One that may end early is none.
-        if !waits_are_believed() {
-            return Err(DriverError { call: DriverCall::Wait, code: 0, kind: DriverErrorKind::Unsupported });
+        if !waits_are_believed() || !is_asked(stream) {
+            return Err(unsupported(DriverCall::Wait));
         }
-        self.driver.wait(stream, marker)
+        self.aside().wait(stream, marker)
     }
 
     fn synchronise(&self, what: Target) -> Result<(), DriverError> {
+        let failed = |code| DriverError { call: DriverCall::Synchronise, code, kind: DriverErrorKind::Failed };
         match INSTEAD.take().map(|call| call()) {
-            None => self.driver.synchronise(what),
             Some(0) => Ok(()),
-            Some(code) => Err(DriverError { call: DriverCall::Synchronise, code, kind: DriverErrorKind::Failed }),
+            Some(code) => Err(failed(code)),
+            None if matches!(what, Target::Stream(stream) if !is_asked(stream)) => {
+                Err(unsupported(DriverCall::Synchronise))
+            }
+            None => self.aside().synchronise(what),
         }
     }
 }
