@@ -92,16 +92,17 @@ const HEADERS: &str = "
 const OTHERS: &str = "
     cuCtxDestroy cuCtxDestroy_v2 cuCtxSynchronize cuCtxSynchronize_v2 cuDeviceGetDefaultMemPool cuDeviceGetMemPool
     cuDevicePrimaryCtxReset cuDevicePrimaryCtxReset_v2 cuDeviceSetMemPool cuEventCreateFromEGLSync cuGraphAddNode
-    cuGraphAddNode_v2 cuGraphExecNodeSetParams cuGraphNodeSetParams cuMemAllocPitch_v2 cuMemAlloc_v2 cuMemCreate
-    cuMemFree_v2 cuMemGetDefaultMemPool cuMemGetMemPool cuMemPoolCreate cuMemPoolDestroy cuMemPoolExportPointer
-    cuMemPoolExportToShareableHandle cuMemPoolGetAccess cuMemPoolGetAttribute cuMemPoolImportPointer
-    cuMemPoolSetAccess cuMemPoolSetAttribute cuMemPoolTrimTo cuMemSetMemPool cudaDeviceGetDefaultMemPool
-    cudaDeviceGetMemPool cudaDeviceReset cudaDeviceSetMemPool cudaDeviceSynchronize cudaEventCreateFromEGLSync
-    cudaFree cudaGetLastError cudaGraphAddNode cudaGraphAddNode_v2 cudaGraphExecNodeSetParams cudaGraphNodeSetParams
-    cudaMalloc cudaMalloc3D cudaMallocPitch cudaMemGetDefaultMemPool cudaMemGetMemPool cudaMemPoolCreate
-    cudaMemPoolDestroy cudaMemPoolExportPointer cudaMemPoolExportToShareableHandle cudaMemPoolGetAccess
-    cudaMemPoolGetAttribute cudaMemPoolImportPointer cudaMemPoolSetAccess cudaMemPoolSetAttribute cudaMemPoolTrimTo
-    cudaMemSetMemPool cudaPeekAtLastError cudaThreadExit cudaThreadSynchronize
+    cuGraphAddNode_v2 cuGraphExecNodeSetParams cuGraphKernelNodeSetAttribute cuGraphNodeSetParams cuLaunchKernelEx
+    cuLaunchKernelEx_ptsz cuMemAllocPitch_v2 cuMemAlloc_v2 cuMemCreate cuMemFree_v2 cuMemGetDefaultMemPool
+    cuMemGetMemPool cuMemPoolCreate cuMemPoolDestroy cuMemPoolExportPointer cuMemPoolExportToShareableHandle
+    cuMemPoolGetAccess cuMemPoolGetAttribute cuMemPoolImportPointer cuMemPoolSetAccess cuMemPoolSetAttribute
+    cuMemPoolTrimTo cuMemSetMemPool cudaDeviceGetDefaultMemPool cudaDeviceGetMemPool cudaDeviceReset
+    cudaDeviceSetMemPool cudaDeviceSynchronize cudaEventCreateFromEGLSync cudaFree cudaGetLastError cudaGraphAddNode
+    cudaGraphAddNode_v2 cudaGraphExecNodeSetParams cudaGraphKernelNodeSetAttribute cudaGraphNodeSetParams
+    cudaLaunchKernelExC cudaLaunchKernelExC_ptsz cudaMalloc cudaMalloc3D cudaMallocPitch cudaMemGetDefaultMemPool
+    cudaMemGetMemPool cudaMemPoolCreate cudaMemPoolDestroy cudaMemPoolExportPointer cudaMemPoolExportToShareableHandle
+    cudaMemPoolGetAccess cudaMemPoolGetAttribute cudaMemPoolImportPointer cudaMemPoolSetAccess cudaMemPoolSetAttribute
+    cudaMemPoolTrimTo cudaMemSetMemPool cudaPeekAtLastError cudaThreadExit cudaThreadSynchronize
 ";
 
 fn names(text: &str) -> BTreeSet<&str> {

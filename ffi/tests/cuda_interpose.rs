@@ -35,3 +35,8 @@ fn order_is_learnt_as_cuda_documents_it() {
 fn pools_are_as_cuda_documents_them() {
     each_case("cuda_pools", 20);
 }
+
+#[test]
+fn random_programs_read_what_they_wrote() {
+    each_case("cuda_random", 1);
+}

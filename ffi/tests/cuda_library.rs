@@ -17,10 +17,11 @@ const EXPORTED: &str = "
     cuEventCreateFromEGLSync cuEventDestroy cuEventDestroy_v2 cuEventQuery cuEventRecord cuEventRecordWithFlags
     cuEventRecordWithFlags_ptsz cuEventRecord_ptsz cuEventSynchronize cuGraphAddEventRecordNode cuGraphAddNode
     cuGraphAddNode_v2 cuGraphEventRecordNodeSetEvent cuGraphExecEventRecordNodeSetEvent cuGraphExecNodeSetParams
-    cuGraphNodeSetParams cuGreenCtxRecordEvent cuGreenCtxStreamCreate cuIpcOpenEventHandle cuMemAllocAsync
-    cuMemAllocAsync_ptsz cuMemAllocFromPoolAsync cuMemAllocFromPoolAsync_ptsz cuMemAllocPitch_v2 cuMemAlloc_v2
-    cuMemCreate cuMemFreeAsync cuMemFreeAsync_ptsz cuMemFree_v2 cuMemGetDefaultMemPool cuMemGetMemPool cuMemPoolCreate
-    cuMemPoolDestroy cuMemPoolExportPointer cuMemPoolExportToShareableHandle cuMemPoolGetAccess cuMemPoolGetAttribute
+    cuGraphKernelNodeSetAttribute cuGraphNodeSetParams cuGreenCtxRecordEvent cuGreenCtxStreamCreate
+    cuIpcOpenEventHandle cuLaunchKernelEx cuLaunchKernelEx_ptsz cuMemAllocAsync cuMemAllocAsync_ptsz
+    cuMemAllocFromPoolAsync cuMemAllocFromPoolAsync_ptsz cuMemAllocPitch_v2 cuMemAlloc_v2 cuMemCreate cuMemFreeAsync
+    cuMemFreeAsync_ptsz cuMemFree_v2 cuMemGetDefaultMemPool cuMemGetMemPool cuMemPoolCreate cuMemPoolDestroy
+    cuMemPoolExportPointer cuMemPoolExportToShareableHandle cuMemPoolGetAccess cuMemPoolGetAttribute
     cuMemPoolImportPointer cuMemPoolSetAccess cuMemPoolSetAttribute cuMemPoolTrimTo cuMemSetMemPool cuStreamCreate
     cuStreamCreateWithPriority cuStreamDestroy cuStreamDestroy_v2 cuStreamQuery cuStreamQuery_ptsz cuStreamSynchronize
     cuStreamSynchronize_ptsz cuStreamWaitEvent cuStreamWaitEvent_ptsz cudaDeviceGetDefaultMemPool cudaDeviceGetMemPool
@@ -28,14 +29,15 @@ const EXPORTED: &str = "
     cudaEventCreateWithFlags cudaEventDestroy cudaEventQuery cudaEventRecord cudaEventRecordWithFlags
     cudaEventRecordWithFlags_ptsz cudaEventRecord_ptsz cudaEventSynchronize cudaFree cudaFreeAsync cudaFreeAsync_ptsz
     cudaGetLastError cudaGraphAddEventRecordNode cudaGraphAddNode cudaGraphAddNode_v2 cudaGraphEventRecordNodeSetEvent
-    cudaGraphExecEventRecordNodeSetEvent cudaGraphExecNodeSetParams cudaGraphNodeSetParams cudaIpcOpenEventHandle
-    cudaMalloc cudaMalloc3D cudaMallocAsync cudaMallocAsync_ptsz cudaMallocFromPoolAsync cudaMallocFromPoolAsync_ptsz
-    cudaMallocPitch cudaMemGetDefaultMemPool cudaMemGetMemPool cudaMemPoolCreate cudaMemPoolDestroy
-    cudaMemPoolExportPointer cudaMemPoolExportToShareableHandle cudaMemPoolGetAccess cudaMemPoolGetAttribute
-    cudaMemPoolImportPointer cudaMemPoolSetAccess cudaMemPoolSetAttribute cudaMemPoolTrimTo cudaMemSetMemPool
-    cudaPeekAtLastError cudaStreamCreate cudaStreamCreateWithFlags cudaStreamCreateWithPriority cudaStreamDestroy
-    cudaStreamQuery cudaStreamQuery_ptsz cudaStreamSynchronize cudaStreamSynchronize_ptsz cudaStreamWaitEvent
-    cudaStreamWaitEvent_ptsz cudaThreadExit cudaThreadSynchronize
+    cudaGraphExecEventRecordNodeSetEvent cudaGraphExecNodeSetParams cudaGraphKernelNodeSetAttribute
+    cudaGraphNodeSetParams cudaIpcOpenEventHandle cudaLaunchKernelExC cudaLaunchKernelExC_ptsz cudaMalloc cudaMalloc3D
+    cudaMallocAsync cudaMallocAsync_ptsz cudaMallocFromPoolAsync cudaMallocFromPoolAsync_ptsz cudaMallocPitch
+    cudaMemGetDefaultMemPool cudaMemGetMemPool cudaMemPoolCreate cudaMemPoolDestroy cudaMemPoolExportPointer
+    cudaMemPoolExportToShareableHandle cudaMemPoolGetAccess cudaMemPoolGetAttribute cudaMemPoolImportPointer
+    cudaMemPoolSetAccess cudaMemPoolSetAttribute cudaMemPoolTrimTo cudaMemSetMemPool cudaPeekAtLastError
+    cudaStreamCreate cudaStreamCreateWithFlags cudaStreamCreateWithPriority cudaStreamDestroy cudaStreamQuery
+    cudaStreamQuery_ptsz cudaStreamSynchronize cudaStreamSynchronize_ptsz cudaStreamWaitEvent cudaStreamWaitEvent_ptsz
+    cudaThreadExit cudaThreadSynchronize
 ";
 
 #[test]

@@ -9,8 +9,8 @@
 
 use core::ffi::{c_int, c_uint, c_ulonglong, c_void};
 use weir_ffi::interpose::cuda::{
-    self, Extent, Function, Handle, IpcHandle, Location, PoolProps, handled, node_params, numbered, own, shared,
-    ways::Way,
+    self, Extent, Function, Handle, IpcHandle, LaunchConfig, Location, PoolProps, handled, node_params, numbered, own,
+    shared, ways::Way,
 };
 
 macro_rules! export {

@@ -56,6 +56,19 @@ struct pool_props {
     unsigned char reserved[54];
 };
 
+struct launch_attribute {
+    int id, pad;
+    event_t event;
+    void *rest[7];
+};
+
+struct launch_config {
+    unsigned shape[8];
+    stream_t stream;
+    const struct launch_attribute *attributes;
+    unsigned count;
+};
+
 struct ipc_handle {
     char bytes[64];
 };
@@ -87,6 +100,7 @@ int cudaEventQuery(event_t event);
 int cudaEventSynchronize(event_t event);
 int cudaIpcOpenEventHandle(event_t *event, struct ipc_handle handle);
 int cudaGraphAddEventRecordNode(void **node, void *graph, void *const *before, size_t count, event_t event);
+int cudaLaunchKernelExC(const struct launch_config *config, const void *function, void **arguments);
 int cudaMalloc(void **at, size_t bytes);
 int cudaFree(void *at);
 int cudaMallocAsync(void **at, size_t bytes, stream_t stream);

@@ -148,6 +148,22 @@ static void events_that_graphs_record_teach_nothing(void)
     }
 }
 
+static void events_that_launches_record_teach_nothing(void)
+{
+    /* A priority, a programmatic event, and the launch's completion. */
+    event_t second = make_event();
+    const struct launch_attribute attributes[] = {{.id = 8}, {.id = 7, .event = event}, {.id = 12, .event = second}};
+    const struct launch_config config = {.stream = b, .attributes = attributes, .count = 3};
+    stream_t c = make_stream(NON_BLOCKING);
+    void *block = freed_on(a);
+    OK(cudaEventRecord(event, a));
+    OK(cudaEventRecord(second, a));
+    OK(cudaLaunchKernelExC(&config, NULL, NULL));
+    OK(cudaStreamWaitEvent(c, event, 0));
+    OK(cudaStreamWaitEvent(c, second, 0));
+    CHECK(!gets(c, block));
+}
+
 /* ---------------------------------------------------------------------------------------------------- default streams */
 
 static void the_shared_default_stream_orders_blocking_streams(void)
@@ -450,11 +466,11 @@ static void captured_streams_go_to_the_vendor(void)
     /* What is recorded in a capture says nothing outside it. */
     OK(cudaEventRecord(event, a));
     OK(cudaStreamEndCapture(a, &graph));
-    OK(cudaFreeAsync(held, a));
     OK(cudaStreamWaitEvent(b, event, 0));
     OK(cudaStreamBeginCapture(a, 0));
     OK(cudaStreamEndCapture(a, &graph));
     CHECK(!gets(b, block));
+    OK(cudaFreeAsync(held, a));
     CHECK(is_pooled(a));
 }
 
@@ -548,6 +564,7 @@ static const struct test_case CASES[] = {
     CASE(an_unknown_event_ends_all_trust),
     CASE(events_of_other_processes_teach_nothing),
     CASE(events_that_graphs_record_teach_nothing),
+    CASE(events_that_launches_record_teach_nothing),
     CASE(the_shared_default_stream_orders_blocking_streams),
     CASE(the_default_stream_is_one_under_both_its_handles),
     CASE(each_thread_has_a_default_stream_of_its_own),

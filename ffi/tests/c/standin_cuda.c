@@ -305,6 +305,25 @@ CUDA(cuEventRecordWithFlags, (struct standin_event * event, struct standin_strea
 CUDA(cuGraphAddEventRecordNode, (void **node, void *graph, const void *before, size_t count, void *event), (void)graph;
      (void)before; (void)count; int result = event != NULL ? SUCCESS : INVALID_VALUE; *node = event;)
 
+struct launch {
+    unsigned shape[8];
+    struct standin_stream *stream;
+    const struct {
+        int id, pad;
+        struct standin_event *event;
+        void *rest[7];
+    } *attributes;
+    unsigned count;
+};
+
+/* The kernel does nothing, but for the events that its attributes name. */
+CUDA(cuLaunchKernelEx, (const struct launch *config, void *function, void **arguments, void **extra), (void)function;
+     (void)arguments; (void)extra; int result = SUCCESS; for (unsigned i = 0; i < config->count; i++) {
+         if (config->attributes[i].id == 7 || config->attributes[i].id == 12) {
+             result = code(standin_record(config->attributes[i].event, config->stream));
+         }
+     })
+
 CUDA(cuMemAlloc_v2, (address * at, size_t bytes), uint64_t found = 0;
      int result = ALLOWED != SUCCESS ? 900
                   : !has_context()   ? INVALID_CONTEXT

@@ -139,6 +139,8 @@ CALLS(cudaEventQuery, "cuEventQuery", (void *event), event)
 CALLS(cudaEventSynchronize, "cuEventSynchronize", (void *event), event)
 CALLS(cudaGraphAddEventRecordNode, "cuGraphAddEventRecordNode",
       (void **node, void *graph, const void *before, size_t count, void *event), node, graph, before, count, event)
+CALLS(cudaLaunchKernelExC, "cuLaunchKernelEx", (const void *config, void *function, void **arguments), config, function,
+      arguments, NULL)
 CALLS(cudaMalloc, "cuMemAlloc_v2", (void **at, size_t bytes), at, bytes)
 CALLS(cudaFree, "cuMemFree_v2", (void *at), at)
 CALLS(cudaMallocAsync, "cuMemAllocAsync", (void **at, size_t bytes, void *stream), at, bytes, stream)

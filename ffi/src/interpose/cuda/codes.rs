@@ -6,7 +6,7 @@ use core::ffi::c_int;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
-use weir::driver::{DriverError, DriverErrorKind};
+use weir::driver::{DriverCall, DriverError, DriverErrorKind};
 use weir::error::{BadId, FreeError, MallocError, OrderError, PoolError};
 
 /// `cudaErrorInvalidValue`, `CUDA_ERROR_INVALID_VALUE`.
@@ -66,6 +66,10 @@ impl From<MallocError> for Refusal {
             | MallocError::ArenaFull(_) => OUT_OF_MEMORY,
             MallocError::ZeroSize | MallocError::OtherDevice { .. } => INVALID_VALUE,
             MallocError::BadId(id) => id_code(id),
+            // Not the vendor's word: nothing is made to wait on this stream, so what is there cannot be had.
+            MallocError::Driver(DriverError { call: DriverCall::Wait, kind: DriverErrorKind::Unsupported, .. }) => {
+                OUT_OF_MEMORY
+            }
             MallocError::Driver(failed) => driver_code(failed),
             MallocError::Capturing(_) => CAPTURE_UNSUPPORTED,
             MallocError::Unusable(_) => UNKNOWN,
@@ -190,7 +194,6 @@ pub(super) fn take_latest() -> c_int {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weir::driver::DriverCall;
 
     #[test]
     fn a_panic_is_a_code() {

@@ -6,8 +6,11 @@ use super::vendor::{Cuda, LEGACY, PER_THREAD, runtime_is_from};
 use crate::interpose::front::{Front, Handle};
 use crate::interpose::handles::{self, Kind, Uses};
 use crate::interpose::order::{self, written};
+use crate::interpose::world;
 use core::ffi::{c_int, c_uint, c_void};
+use core::mem::offset_of;
 use core::ptr::without_provenance_mut;
+use core::slice;
 use weir::driver::Completion;
 use weir::policy::StreamKind;
 
@@ -158,6 +161,70 @@ pub unsafe fn gives_away_in(params: *const c_void, pass: impl Fn() -> c_int) -> 
 #[must_use]
 pub fn node_params(fifth: *const c_void, sixth: *const c_void) -> *const c_void {
     if runtime_is_from(13) { sixth } else { fifth }
+}
+
+/// `cudaLaunchAttribute`, `CUlaunchAttribute`: the value of those that matter begins with an event.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct LaunchAttribute {
+    id: c_int,
+    pad: c_int,
+    event: Handle,
+    rest: [Handle; 7],
+}
+
+/// `cudaLaunchConfig_t`, `CUlaunchConfig`: where they have the same in them.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct LaunchConfig {
+    shape: [c_uint; 8],
+    stream: Handle,
+    attributes: *const LaunchAttribute,
+    count: c_uint,
+}
+
+/* As the headers lay them out, where pointers have 64 bits, as on every machine that these devices are for. */
+const _: () = assert!(size_of::<LaunchAttribute>() == 72 && offset_of!(LaunchAttribute, event) == 8);
+const _: () = assert!(offset_of!(LaunchConfig, attributes) == 40 && offset_of!(LaunchConfig, count) == 48);
+const _: () = assert!(offset_of!(NodeParams, event) == 16);
+
+/// Whether an attribute of a launch names an event that the launch records: a programmatic one, or its completion.
+fn names_event(id: c_int) -> bool {
+    matches!(id, 7 | 12)
+}
+
+fn give_away_all(events: impl Iterator<Item = Handle>) {
+    for event in events.filter_map(handles::event) {
+        event.give_away();
+        world::forget(&event);
+    }
+}
+
+/// A kernel is launched, which may record events when it likes.
+///
+/// # Safety
+/// `config` is null or the vendor's struct, with as many attributes as it says.
+pub unsafe fn launches(config: *const LaunchConfig, pass: impl Fn() -> c_int) -> c_int {
+    // SAFETY: as the caller promised.
+    let config = (!config.is_null()).then(|| unsafe { config.read() });
+    if let Some(config) = config.filter(|config| !config.attributes.is_null() && config.count > 0) {
+        // SAFETY: as the caller promised.
+        let attributes = unsafe { slice::from_raw_parts(config.attributes, config.count as usize) };
+        give_away_all(attributes.iter().filter(|attribute| names_event(attribute.id)).map(|attribute| attribute.event));
+    }
+    pass()
+}
+
+/// A node of a graph gets such an attribute.
+///
+/// # Safety
+/// `value` is null or the vendor's union.
+pub unsafe fn sets_attribute(attr: c_int, value: *const Handle, pass: impl Fn() -> c_int) -> c_int {
+    if names_event(attr) && !value.is_null() {
+        // SAFETY: non-null, so the vendor's union, which has an event here.
+        give_away_all(core::iter::once(unsafe { value.read_unaligned() }));
+    }
+    pass()
 }
 
 /// A stream comes after what an event stands for.

@@ -38,6 +38,8 @@ pub struct Location {
     id: c_int,
 }
 
+const _: () = assert!(size_of::<PoolProps>() == 88 && core::mem::offset_of!(PoolProps, most) == 24);
+
 /* cudaMemAllocationTypePinned, and cudaMemLocationTypeDevice. */
 const PINNED: c_int = 1;
 const DEVICE: c_int = 1;

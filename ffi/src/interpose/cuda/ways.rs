@@ -161,6 +161,23 @@ macro_rules! interposed_cuda {
                 node: *mut Handle, graph: Handle, before: *const Handle, fourth: usize, fifth: *const c_void, sixth: *const c_void
             ) gives_away_in(node_params(fifth, sixth));
 
+            /* Launches that record events. */
+            GivesAway cudaLaunchKernelExC(config: *const LaunchConfig, function: *const c_void, args: *mut *mut c_void)
+                launches(config);
+            GivesAway cudaLaunchKernelExC_ptsz(
+                config: *const LaunchConfig, function: *const c_void, args: *mut *mut c_void
+            ) launches(config);
+            GivesAway cuLaunchKernelEx(
+                config: *const LaunchConfig, function: Handle, args: *mut *mut c_void, extra: *mut *mut c_void
+            ) launches(config);
+            GivesAway cuLaunchKernelEx_ptsz(
+                config: *const LaunchConfig, function: Handle, args: *mut *mut c_void, extra: *mut *mut c_void
+            ) launches(config);
+            GivesAway cudaGraphKernelNodeSetAttribute(node: Handle, attr: c_int, value: *const Handle)
+                sets_attribute(attr, value);
+            GivesAway cuGraphKernelNodeSetAttribute(node: Handle, attr: c_int, value: *const Handle)
+                sets_attribute(attr, value);
+
             /* Devices and contexts. */
             Completes cudaDeviceSynchronize() synchronises_device();
             Completes cudaThreadSynchronize() synchronises_device();
