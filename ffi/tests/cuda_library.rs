@@ -4,7 +4,7 @@
 mod common;
 mod cuda_support;
 
-use common::{says, scratch};
+use common::{file, says, scratch};
 use cuda_support::{CUDA, library, plain, program, shared, standins};
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -94,6 +94,24 @@ fn a_log_that_cannot_be_written_is_named_and_one_that_can_is_whole() {
     assert_eq!(count(|record| matches!(record, Record::PoolCreated { .. })), 1);
     // The last thing that the program does.
     assert_eq!(count(|record| matches!(record, Record::Free { .. })), 1);
+}
+
+/// The names in the first column of the README's table of differences.
+fn in_the_readme() -> BTreeSet<String> {
+    let text = std::fs::read_to_string(file("../README.md")).unwrap();
+    let table = text.split("| CUDA's pools | there | here |").nth(1).expect("the README has the table");
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with("| "));
+    rows.map(|line| line.split('|').nth(1).unwrap().trim().to_owned()).collect()
+}
+
+#[test]
+fn each_difference_of_the_readme_holds() {
+    let folder = standins("differences");
+    let library = library(&folder);
+    let made = program(&folder, "differences", &["cuda_differences.c"], &CUDA);
+    let (said, wrong) = both(plain(&made).env("LD_PRELOAD", library));
+    assert_eq!(wrong, "");
+    assert_eq!(said.lines().map(str::to_owned).collect::<BTreeSet<_>>(), in_the_readme());
 }
 
 /// A program, and an extension that it loads.

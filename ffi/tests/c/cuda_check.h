@@ -116,6 +116,8 @@ int cudaMemPoolTrimTo(pool_t pool, size_t keep);
 int cudaMemPoolSetAccess(pool_t pool, const void *access, size_t count);
 int cudaMemPoolGetAccess(int *flags, pool_t pool, void *location);
 int cudaMemPoolExportToShareableHandle(void *handle, pool_t pool, int kind, unsigned flags);
+int cudaMemPoolExportPointer(void *data, void *at);
+int cudaMemPoolImportPointer(void **at, pool_t pool, void *data);
 int cudaDeviceGetDefaultMemPool(pool_t *pool, int device);
 int cudaDeviceGetMemPool(pool_t *pool, int device);
 int cudaDeviceSetMemPool(int device, pool_t pool);

@@ -382,6 +382,11 @@ CUDA(cuMemPoolGetAccess, (int *flags, void *pool, void *location), (void)locatio
 CUDA(cuMemPoolExportToShareableHandle, (void *handle, void *pool, int kind, unsigned long long flags), (void)handle;
      (void)kind; (void)flags; int result = is_pool(pool) ? SUCCESS : INVALID_VALUE;)
 
+CUDA(cuMemPoolExportPointer, (void *data, address at), (void)data; (void)at; int result = SUCCESS;)
+
+CUDA(cuMemPoolImportPointer, (address * at, void *pool, void *data), (void)data; *at = 0;
+     int result = is_pool(pool) ? SUCCESS : INVALID_VALUE;)
+
 static void *current_pool = &default_pools[0];
 
 CUDA(cuDeviceGetDefaultMemPool, (void **pool, int device), *pool = &default_pools[device]; int result = SUCCESS;)

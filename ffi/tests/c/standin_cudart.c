@@ -159,6 +159,8 @@ CALLS(cudaMemPoolSetAccess, "cuMemPoolSetAccess", (void *pool, const void *acces
 CALLS(cudaMemPoolGetAccess, "cuMemPoolGetAccess", (int *flags, void *pool, void *location), flags, pool, location)
 CALLS(cudaMemPoolExportToShareableHandle, "cuMemPoolExportToShareableHandle",
       (void *handle, void *pool, int kind, unsigned flags), handle, pool, kind, (unsigned long long)flags)
+CALLS(cudaMemPoolExportPointer, "cuMemPoolExportPointer", (void *data, void *at), data, at)
+CALLS(cudaMemPoolImportPointer, "cuMemPoolImportPointer", (void **at, void *pool, void *data), at, pool, data)
 CALLS(cudaDeviceGetDefaultMemPool, "cuDeviceGetDefaultMemPool", (void **pool, int number), pool, number)
 CALLS(cudaDeviceGetMemPool, "cuDeviceGetMemPool", (void **pool, int number), pool, number)
 CALLS(cudaDeviceSetMemPool, "cuDeviceSetMemPool", (int number, void *pool), number, pool)

@@ -77,12 +77,12 @@ pub fn answer(way: Way, name: &str, see: impl FnOnce() -> c_int, pass: impl FnOn
     front::be(&Cuda);
     // The vendor's library calls itself: what matters about that is seen where the program called it.
     let Some(_inside) = Inside::enter() else { return pass() };
-    let gone = !forks_are_seen() || is_forked();
+    // Asking for an error begins nothing that a fork would end.
+    let gone = way != Way::Errors && (!forks_are_seen() || is_forked());
     let code = match way {
         Way::Pool if gone => guard(|| Err(Refusal(NOT_INITIALIZED))),
-        Way::Errors => see_it(way, name, see),
         // They look themselves whether the process is ending.
-        Way::Pool | Way::Memory if !gone => see_it(way, name, see),
+        Way::Pool | Way::Memory | Way::Errors if !gone => see_it(way, name, see),
         _ if gone || end::is_ending() => return pass(),
         _ => see_it(way, name, see),
     };
