@@ -13,9 +13,18 @@ use weir::driver::{Completion, Driver, DriverCall, DriverError, DriverErrorKind,
 /// A call of the program's that waits, and its code.
 pub(super) type Synchronisation = Box<dyn FnOnce() -> c_int>;
 
-/// Set in the runtime's name of a stream that the vendor is never asked about: it is another one for each thread, or is
-/// none of the vendor's.
-pub(super) const UNASKED: u64 = 1 << 63;
+/// Set in the runtime's name of a stream that is no handle of the vendor's alone: it is a thread's own, or none of the
+/// vendor's at all.
+const NO_HANDLE: u64 = 1 << 63;
+
+/// The runtime's name of a stream that the vendor is never asked about.
+pub(super) const QUIET: u64 = NO_HANDLE;
+
+/// The runtime's name of a thread's own stream. Only that thread can ask the vendor about it, under the handle that is
+/// another stream for every other thread.
+pub(super) fn own_stream(thread: u64, handle: Handle) -> u64 {
+    NO_HANDLE | thread << 8 | handle.addr() as u64
+}
 
 /// Whether streams may give up what they wait for.
 static WAITS_END: AtomicBool = AtomicBool::new(false);
@@ -73,10 +82,25 @@ fn unsupported(call: DriverCall) -> DriverError {
     DriverError { call, code: 0, kind: DriverErrorKind::Unsupported }
 }
 
-/// Whether the vendor can be asked about a stream. In a capture it would take the question for work.
-fn is_asked(stream: NativeStream) -> bool {
-    let handle: Option<Handle> = usize::try_from(stream.0).ok().map(core::ptr::without_provenance_mut);
-    stream.0 & UNASKED == 0 && handle.is_some_and(|handle| !front().is_captured(handle))
+/// What the shim calls a stream that the vendor can be asked about, on this thread. In a capture it would take the
+/// question for work.
+fn asked(stream: NativeStream) -> Option<NativeStream> {
+    let (handle, name) = match stream.0 & NO_HANDLE {
+        0 => (stream.0, stream.0),
+        // `SHIM_CALLERS_STREAM`, where the vendor's handle is CUDA's.
+        _ if front().thread() == Some((stream.0 ^ NO_HANDLE) >> 8) => (stream.0 & 0xff, NO_HANDLE | stream.0 & 0xff),
+        _ => return None,
+    };
+    let handle: Handle = core::ptr::without_provenance_mut(usize::try_from(handle).ok()?);
+    (!front().is_captured(handle)).then_some(NativeStream(name))
+}
+
+/// The same for whatever is asked about.
+fn asked_of(what: Target) -> Option<Target> {
+    match what {
+        Target::Stream(stream) => asked(stream).map(Target::Stream),
+        other => Some(other),
+    }
 }
 
 impl Passing {
@@ -93,16 +117,12 @@ impl Driver for Passing {
     weir::hand_on! { self => self.aside(); properties reserve release create destroy map unmap now }
 
     fn lay(&self, marker: MarkerSlot, stream: NativeStream) -> Result<(), DriverError> {
-        if !is_asked(stream) {
-            return Err(unsupported(DriverCall::Lay));
-        }
+        let stream = asked(stream).ok_or(unsupported(DriverCall::Lay))?;
         self.aside().lay(marker, stream)
     }
 
     fn query(&self, what: Target) -> Result<Completion, DriverError> {
-        if matches!(what, Target::Stream(stream) if !is_asked(stream)) {
-            return Err(unsupported(DriverCall::Query));
-        }
+        let what = asked_of(what).ok_or(unsupported(DriverCall::Query))?;
         let answer = self.aside().query(what)?;
         // Looked at afterwards: whoever gives work up says so first.
         Ok(if self.suspect.load(Ordering::SeqCst) { Completion::Pending } else { answer })
@@ -110,21 +130,15 @@ impl Driver for Passing {
 
     fn wait(&self, stream: NativeStream, marker: MarkerSlot) -> Result<(), DriverError> {
         // One that may end early is none.
-        if !waits_are_believed() || !is_asked(stream) {
-            return Err(unsupported(DriverCall::Wait));
-        }
+        let stream = asked(stream).filter(|_| waits_are_believed()).ok_or(unsupported(DriverCall::Wait))?;
         self.aside().wait(stream, marker)
     }
 
     fn synchronise(&self, what: Target) -> Result<(), DriverError> {
-        let failed = |code| DriverError { call: DriverCall::Synchronise, code, kind: DriverErrorKind::Failed };
         match INSTEAD.take().map(|call| call()) {
             Some(0) => Ok(()),
-            Some(code) => Err(failed(code)),
-            None if matches!(what, Target::Stream(stream) if !is_asked(stream)) => {
-                Err(unsupported(DriverCall::Synchronise))
-            }
-            None => self.aside().synchronise(what),
+            Some(code) => Err(DriverError { call: DriverCall::Synchronise, code, kind: DriverErrorKind::Failed }),
+            None => self.aside().synchronise(asked_of(what).ok_or(unsupported(DriverCall::Synchronise))?),
         }
     }
 }

@@ -34,6 +34,11 @@ pub(super) trait Front: Sync {
     /// Which stream a handle names that is one without having been created.
     fn implied(&self, stream: Handle) -> Option<Implied>;
 
+    /// The thread's number, counted from 1, where threads have streams of their own.
+    fn thread(&self) -> Option<u64> {
+        None
+    }
+
     /// What tells a stream from others that had its handle, where the vendor says that.
     fn identity(&self, stream: Handle) -> Option<u64>;
 

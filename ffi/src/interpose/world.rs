@@ -2,7 +2,7 @@
 //! vendor's interface ends. Each device has one of its own, with a driver of its own: what ends with the device is all
 //! of it, and a default stream is the one of that device.
 
-use super::driver::{Passing, UNASKED};
+use super::driver::{Passing, QUIET, own_stream};
 use super::front::{Handle, front};
 use super::handles::{self, Event, Found, Kind, Named, Stream};
 use crate::acl::handle::{Kind as HandleKind, Table};
@@ -311,7 +311,7 @@ impl World {
         }
         let native = match stream.thread {
             0 => handle.addr() as u64,
-            thread => UNASKED | thread << 8 | handle.addr() as u64,
+            thread => own_stream(thread, handle),
         };
         let made = self.runtime.create_stream(self.config(native, kind)).ok()?;
         *id = Some(Named { world: self.number, id: made });
@@ -387,7 +387,7 @@ impl World {
         if let Some(stream) = *quiet {
             return Ok(stream);
         }
-        let made = self.runtime.create_stream(self.config(UNASKED, StreamKind::NonBlocking))?;
+        let made = self.runtime.create_stream(self.config(QUIET, StreamKind::NonBlocking))?;
         *quiet = Some(made);
         Ok(made)
     }

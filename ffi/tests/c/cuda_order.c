@@ -346,6 +346,29 @@ static void weir_asks_the_device_itself(void)
     CHECK(gets(b, block));
 }
 
+static void weir_asks_about_a_threads_default_stream_too(void)
+{
+    OK(cudaFreeAsync(allocate(512, b), b));
+    void *block = freed_on(OWN_STREAM);
+    OK(cudaEventRecord(event, OWN_STREAM));
+    CHECK(!gets(b, block));
+    standin_run();
+    CHECK(gets(b, block));
+    /* Where there is no more, the one waits for the other. */
+    void *large = allocate(200 * MIB, OWN_STREAM);
+    kernel(OWN_STREAM, large, -1, 1);
+    kernel(OWN_STREAM, large, 1, -1);
+    OK(cudaFreeAsync(large, OWN_STREAM));
+    OK(cudaEventRecord(event, OWN_STREAM));
+    CHECK(allocate(200 * MIB, b) == large);
+    kernel(b, large, -1, 2);
+    OK(cudaFreeAsync(large, b));
+    OK(cudaEventRecord(event, b));
+    CHECK(allocate(200 * MIB, OWN_STREAM) == large);
+    kernel(OWN_STREAM, large, -1, 3);
+    kernel(OWN_STREAM, large, 3, -1);
+}
+
 static void the_pool_grows_before_a_stream_is_made_to_wait(void)
 {
     uint64_t waits = standin_calls("cuStreamWaitEvent");
@@ -576,6 +599,7 @@ static const struct test_case CASES[] = {
     CASE(every_synchronisation_tells_and_releases),
     CASE(a_synchronisation_that_fails_teaches_nothing),
     CASE(weir_asks_the_device_itself),
+    CASE(weir_asks_about_a_threads_default_stream_too),
     CASE(the_pool_grows_before_a_stream_is_made_to_wait),
     CASE(the_same_handle_again_is_another_stream),
     CASE(a_stream_that_could_not_be_destroyed_goes_on),

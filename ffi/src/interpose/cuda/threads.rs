@@ -11,7 +11,7 @@ struct Thread(u64);
 
 impl Drop for Thread {
     fn drop(&mut self) {
-        // Nothing is asked of the driver about a thread's own stream, so this makes no call of its.
+        // The thread has no number any more, so nothing is asked of the driver about its stream.
         if !is_ending() && !is_forked() {
             handles::take_thread(self.0).iter().for_each(|stream| world::retire(stream));
         }

@@ -117,9 +117,13 @@ impl Front for Cuda {
     fn implied(&self, stream: Handle) -> Option<Implied> {
         match stream.addr() {
             0 | LEGACY => Some(Implied { kind: StreamKind::Legacy, thread: 0 }),
-            PER_THREAD => Some(Implied { kind: StreamKind::PerThread, thread: threads::number()? }),
+            PER_THREAD => Some(Implied { kind: StreamKind::PerThread, thread: self.thread()? }),
             _ => None,
         }
+    }
+
+    fn thread(&self) -> Option<u64> {
+        threads::number()
     }
 
     /// The driver's number of the stream, from CUDA 12 on.
