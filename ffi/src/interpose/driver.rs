@@ -114,7 +114,8 @@ impl Passing {
 }
 
 impl Driver for Passing {
-    weir::hand_on! { self => self.aside(); properties reserve release create destroy map unmap now }
+    weir::hand_on! { self => self.aside(); properties reserve release create destroy map unmap }
+    weir::hand_on! { self => self.driver; now }
 
     fn lay(&self, marker: MarkerSlot, stream: NativeStream) -> Result<(), DriverError> {
         let stream = asked(stream).ok_or(unsupported(DriverCall::Lay))?;

@@ -29,6 +29,13 @@ pub(super) struct Stream {
     pub(super) id: Mutex<Option<Named<StreamId>>>,
 }
 
+impl Stream {
+    /// Whether a handle that was this stream's still is, as far as the vendor says.
+    fn still_has(&self, handle: Handle) -> bool {
+        self.identity.is_none() || front().identity(handle) == self.identity
+    }
+}
+
 /// Whether a stream's calls run in the order in which they are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -181,7 +188,7 @@ pub(super) fn stream(stream: Handle) -> Found {
         distrust(front().context());
         return Found::Unknown;
     };
-    if known.identity.is_none() || front().identity(stream) == known.identity {
+    if known.still_has(stream) {
         return Found::Known(known);
     }
     distrust(known.context);
@@ -194,12 +201,21 @@ pub(super) fn stream(stream: Handle) -> Found {
 }
 
 /// Takes a stream out: its handle names none from then on.
-pub(super) fn take_stream(stream: Handle) -> Option<Arc<Stream>> {
+pub(super) fn take_stream(stream: Handle) -> Found {
     let found = with(|handles| handles.streams.remove(&Key::new(stream, 0, None)));
-    if found.is_none() && front().implied(stream).is_none() {
-        distrust(front().context());
+    match found {
+        Some(known) if known.still_has(stream) => Found::Known(known),
+        Some(ended) => {
+            distrust(ended.context);
+            Found::Ended(ended)
+        }
+        None => {
+            if front().implied(stream).is_none() {
+                distrust(front().context());
+            }
+            Found::Unknown
+        }
     }
-    found
 }
 
 /// Puts a stream back that did not end after all.

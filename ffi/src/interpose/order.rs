@@ -73,7 +73,7 @@ pub(super) fn begun_stream(stream: Handle, kind: Kind) {
 
 /// A stream ends when its work is done.
 pub(super) fn ends_stream(stream: Handle, pass: impl Fn() -> c_int) -> c_int {
-    let Some(known) = handles::take_stream(stream) else { return pass() };
+    let Some(known) = world::take_stream(stream) else { return pass() };
     world::retire(&known);
     let code = pass();
     if code != 0 {

@@ -186,7 +186,16 @@ pub(super) fn note_abort(device: Option<u32>) {
 
 /// The stream of a handle, where its beginning was seen. One that has ended unseen is gone here too.
 pub(super) fn stream(handle: Handle) -> Option<Arc<Stream>> {
-    match handles::stream(handle) {
+    known(handles::stream(handle))
+}
+
+/// The same for a stream that is about to end: its handle names none from then on.
+pub(super) fn take_stream(handle: Handle) -> Option<Arc<Stream>> {
+    known(handles::take_stream(handle))
+}
+
+fn known(found: Found) -> Option<Arc<Stream>> {
+    match found {
         Found::Known(stream) => Some(stream),
         Found::Ended(stream) => {
             lose(&stream);

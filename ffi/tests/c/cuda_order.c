@@ -418,6 +418,19 @@ static void a_stream_that_ended_unseen_is_noticed(void)
     CHECK(gets(b, block));
 }
 
+static void a_stream_that_ended_unseen_is_noticed_when_its_handle_ends_again(void)
+{
+    stream_t again = NULL;
+    (void)freed_on(a);
+    OK(round_it("cuStreamDestroy_v2")(a));
+    OK(round_it("cuStreamCreate")(&again, NON_BLOCKING));
+    OK(cudaStreamDestroy(again));
+    /* A marker on it would say nothing about the stream that freed. */
+    CHECK(!is_pooled(b));
+    OK(cudaDeviceSynchronize());
+    CHECK(is_pooled(b));
+}
+
 static void an_unknown_stream_ends_all_trust(void)
 {
     stream_t unknown = NULL;
@@ -604,6 +617,7 @@ static const struct test_case CASES[] = {
     CASE(the_same_handle_again_is_another_stream),
     CASE(a_stream_that_could_not_be_destroyed_goes_on),
     CASE(a_stream_that_ended_unseen_is_noticed),
+    CASE(a_stream_that_ended_unseen_is_noticed_when_its_handle_ends_again),
     CASE(an_unknown_stream_ends_all_trust),
     CASE(streams_of_other_contexts_go_to_the_vendor),
     CASE(a_stream_that_finds_no_room_goes_to_the_vendor),

@@ -134,6 +134,11 @@ static void a_device_has_a_default_pool_and_a_current_one(void)
     OK(cudaMemPoolDestroy(made));
     OK(cudaDeviceGetMemPool(&found, 0));
     CHECK(found == pool && is_pooled(a));
+    /* The vendor would take it for an address. */
+    IS(INVALID_VALUE, cudaMemPoolDestroy(made));
+    IS(INVALID_VALUE, cudaMallocFromPoolAsync(&block, SIZE, made, a));
+    IS(INVALID_VALUE, cudaDeviceSetMemPool(0, made));
+    IS(INVALID_VALUE, cudaMemPoolSetAccess(made, &found, 1));
     IS(INVALID_VALUE, cudaMemPoolDestroy(pool));
     IS(INVALID_DEVICE, cudaDeviceGetDefaultMemPool(&found, 7));
     IS(INVALID_DEVICE, cudaDeviceGetMemPool(&found, -1));

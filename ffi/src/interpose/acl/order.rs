@@ -64,7 +64,7 @@ pub unsafe fn ends_stream(stream: Handle, pass: impl Fn() -> c_int) -> c_int {
 /// # Safety
 /// As [`ends_stream`].
 pub unsafe fn ends_stream_by_force(stream: Handle, pass: impl Fn() -> c_int) -> c_int {
-    let known = handles::take_stream(stream);
+    let known = world::take_stream(stream);
     gives_up(known.as_ref().map(|known| known.device), || {
         known.iter().for_each(|known| world::retire(known));
         let code = pass();

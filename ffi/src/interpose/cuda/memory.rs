@@ -36,9 +36,20 @@ fn follow(handle: Handle, stream: &Stream) -> Result<Option<Followed>, Refusal> 
     Ok(id.map(|id| Followed { world, id }))
 }
 
-fn place(ptr: *mut *mut c_void, made: Result<weir::units::DevicePtr, weir::error::MallocError>) -> Result<(), Refusal> {
-    let address = usize::try_from(made?.0).map_err(|_| Refusal(OUT_OF_MEMORY))?;
-    // SAFETY: the callers looked that it is not null, so it is a place for an address, as their callers promised.
+/// Allocates, and says where.
+///
+/// # Safety
+/// `ptr` is a place for an address.
+unsafe fn place(
+    ptr: *mut *mut c_void,
+    world: &World,
+    pool: Pool,
+    size: usize,
+    stream: StreamId,
+) -> Result<(), Refusal> {
+    let made = world.runtime.malloc_async(pool.id, Bytes(size as u64), stream)?;
+    let address = usize::try_from(made.0).map_err(|_| Refusal(OUT_OF_MEMORY))?;
+    // SAFETY: as the caller promised.
     unsafe { ptr.write(core::ptr::with_exposed_provenance_mut(address)) };
     Ok(())
 }
@@ -59,7 +70,8 @@ pub unsafe fn malloc_async(ptr: *mut *mut c_void, size: usize, handle: Handle, p
             return Ok(());
         };
         match pools::current(&world)? {
-            Some(pool) => place(ptr, world.runtime.malloc_async(pool.id, Bytes(size as u64), id)),
+            // SAFETY: not null, so a place for an address, as the caller promised.
+            Some(pool) => unsafe { place(ptr, &world, pool, size, id) },
             None => {
                 answer = Some(pass());
                 Ok(())
@@ -84,7 +96,7 @@ pub unsafe fn malloc_from(
     handle: Handle,
     pass: impl Fn() -> c_int,
 ) -> c_int {
-    let Some((world, pool)) = pools::find(pool) else { return allocates_outside(pass) };
+    let Some((world, pool)) = pools::find(pool) else { return pools::elsewhere(pool, || allocates_outside(&pass)) };
     let mut answer = None;
     let code = guard(|| {
         pools::going_on()?;
@@ -92,12 +104,15 @@ pub unsafe fn malloc_from(
             return Err(Refusal(INVALID_VALUE));
         }
         let stream = if size == 0 { None } else { known(handle) };
-        let elsewhere = stream.as_ref().is_some_and(|stream| stream.device != world.device);
-        if elsewhere {
-            return from_elsewhere(&world, pool, size, ptr);
+        if stream.as_ref().is_some_and(|stream| stream.device != world.device) {
+            // The one device's order says nothing of the other's: what nothing uses any more.
+            let quiet = world.quiet()?;
+            // SAFETY: not null, so a place for an address, as the caller promised.
+            return unsafe { place(ptr, &world, pool, size, quiet) };
         }
         match stream.map_or(Ok(None), |stream| follow(handle, &stream))? {
-            Some(followed) => place(ptr, followed.world.runtime.malloc_async(pool.id, Bytes(size as u64), followed.id)),
+            // SAFETY: as above.
+            Some(followed) => unsafe { place(ptr, &followed.world, pool, size, followed.id) },
             None => {
                 // The vendor does not know the pool.
                 answer = Some(allocates_outside(|| vendor::malloc_async(ptr, size, handle)));
@@ -106,12 +121,6 @@ pub unsafe fn malloc_from(
         }
     });
     answer.unwrap_or(code)
-}
-
-/// Memory for a stream of another device: what nothing uses any more, since the one's order says nothing of the other.
-fn from_elsewhere(world: &World, pool: Pool, size: usize, ptr: *mut *mut c_void) -> Result<(), Refusal> {
-    let quiet = world.quiet()?;
-    place(ptr, world.runtime.malloc_async(pool.id, Bytes(size as u64), quiet))
 }
 
 /// Memory is nobody's after what is queued on a stream so far.

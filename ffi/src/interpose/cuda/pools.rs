@@ -5,7 +5,7 @@
 use super::codes::{DEINITIALIZED, INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, Refusal, guard};
 use super::end::{self, is_ending};
 use super::vendor;
-use crate::acl::handle::{from_raw, to_raw};
+use crate::acl::handle::{Kind, from_raw, to_raw};
 use crate::calls::Call;
 use crate::interpose::front::Handle;
 use crate::interpose::world::{self, World};
@@ -136,6 +136,11 @@ pub(super) fn find(pool: Handle) -> Option<(Call<World>, Pool)> {
     world::pool(from_raw(pool))
 }
 
+/// A pool that is none of weir's: the vendor's, unless it was one.
+pub(super) fn elsewhere(pool: Handle, pass: impl Fn() -> c_int) -> c_int {
+    if Kind::Pool.was_issued(from_raw(pool)) { guard(|| Err(Refusal(INVALID_VALUE))) } else { pass() }
+}
+
 fn handle_for(place: *mut Handle) -> Result<*mut Handle, Refusal> {
     if place.is_null() { Err(Refusal(INVALID_VALUE)) } else { Ok(place) }
 }
@@ -168,7 +173,7 @@ pub unsafe fn pool_create(pool: *mut Handle, props: *const PoolProps, pass: impl
 /// # Safety
 /// None.
 pub unsafe fn pool_destroy(pool: Handle, pass: impl Fn() -> c_int) -> c_int {
-    let Some((world, _)) = find(pool) else { return pass() };
+    let Some((world, _)) = find(pool) else { return elsewhere(pool, pass) };
     let handle = from_raw(pool);
     guard(|| {
         going_on()?;
@@ -195,7 +200,7 @@ fn attribute(attr: c_uint, value: *mut c_void) -> Result<Attribute, Refusal> {
 /// # Safety
 /// `value` is null or a number of the attribute's type.
 pub unsafe fn pool_set(pool: Handle, attr: c_uint, value: *mut c_void, pass: impl Fn() -> c_int) -> c_int {
-    let Some((world, pool)) = find(pool) else { return pass() };
+    let Some((world, pool)) = find(pool) else { return elsewhere(pool, pass) };
     guard(|| {
         let attribute = attribute(attr, value)?;
         // SAFETY: non-null, and as the caller promised.
@@ -208,7 +213,7 @@ pub unsafe fn pool_set(pool: Handle, attr: c_uint, value: *mut c_void, pass: imp
 /// # Safety
 /// `value` is null or a place for a number of the attribute's type.
 pub unsafe fn pool_get(pool: Handle, attr: c_uint, value: *mut c_void, pass: impl Fn() -> c_int) -> c_int {
-    let Some((world, pool)) = find(pool) else { return pass() };
+    let Some((world, pool)) = find(pool) else { return elsewhere(pool, pass) };
     guard(|| {
         let attribute = attribute(attr, value)?;
         // SAFETY: non-null, and as the caller promised.
@@ -221,7 +226,7 @@ pub unsafe fn pool_get(pool: Handle, attr: c_uint, value: *mut c_void, pass: imp
 /// # Safety
 /// None.
 pub unsafe fn pool_trim(pool: Handle, keep: usize, pass: impl Fn() -> c_int) -> c_int {
-    let Some((world, pool)) = find(pool) else { return pass() };
+    let Some((world, pool)) = find(pool) else { return elsewhere(pool, pass) };
     guard(|| {
         going_on()?;
         world.runtime.trim_to(pool.id, Bytes(keep as u64))?;
@@ -236,7 +241,7 @@ pub unsafe fn pool_trim(pool: Handle, keep: usize, pass: impl Fn() -> c_int) -> 
 pub unsafe fn pool_lacks(pool: Handle, pass: impl Fn() -> c_int) -> c_int {
     match find(pool) {
         Some(_) => guard(|| Err(Refusal(NOT_SUPPORTED))),
-        None => pass(),
+        None => elsewhere(pool, pass),
     }
 }
 
@@ -297,7 +302,7 @@ pub unsafe fn set_pool(pool: Handle, device: Device, pass: impl Fn() -> c_int) -
             Some((_, found)) if found.device != DeviceId(world.device) => return Err(Refusal(INVALID_VALUE)),
             Some(_) => Current::Own(from_raw(pool)),
             None => {
-                answer = pass();
+                answer = elsewhere(pool, &pass);
                 if answer != 0 {
                     return Ok(());
                 }
