@@ -15,6 +15,7 @@ use std::sync::{Arc, PoisonError};
 use weir::driver::Completion;
 use weir::error::OrderError;
 use weir::id::{DeviceId, StreamId};
+use weir::policy::StreamKind;
 
 /// The vendor's call failed, or the runtime could not begin.
 pub(super) struct Untold;
@@ -187,6 +188,9 @@ fn completed(world: &World, answer: Option<Completion>) -> Result<Completion, Un
 /// Asks whether all that is queued on a stream is complete. Where it is, an event of weir's own stands for it, and the
 /// vendor is asked again, since what was known must be noted before the question. That may put a marker behind the
 /// stream's work: then it is the next question that teaches.
+///
+/// A stream that is ordered against a shared default stream teaches nothing: an event there would come after what the
+/// stream's next work comes after, and nothing is recorded.
 pub(super) fn queries_stream(
     stream: Handle,
     reads: impl Fn(c_int) -> Option<Completion>,
@@ -194,6 +198,7 @@ pub(super) fn queries_stream(
 ) -> c_int {
     let code = pass();
     if reads(code) == Some(Completion::Complete)
+        && is_alone(stream)
         && let Some((world, id)) = followed(stream)
         && let Ok(event) = world.runtime.create_event()
     {
@@ -204,6 +209,11 @@ pub(super) fn queries_stream(
         let _ = (told, world.runtime.destroy_event(event));
     }
     code
+}
+
+/// Whether a stream is ordered by events only.
+fn is_alone(stream: Handle) -> bool {
+    world::stream(stream).is_some_and(|stream| stream.kind == Kind::Ordinary(StreamKind::NonBlocking))
 }
 
 /// The host waits for a stream.

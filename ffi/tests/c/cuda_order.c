@@ -286,6 +286,20 @@ static void a_stream_that_says_complete_is_believed(void)
     CHECK(gets(b, block));
 }
 
+static void a_stream_that_is_complete_says_nothing_of_the_default_stream(void)
+{
+    stream_t c = make_stream(0), d = make_stream(0);
+    set_switch(REUSE_OPPORTUNISTIC, 0);
+    OK(cudaEventRecord(event, c));
+    OK(cudaStreamSynchronize(c));
+    /* What c does next comes after all this, but it does nothing. */
+    void *block = freed_on(d);
+    OK(cudaEventRecord(event, NULL));
+    OK(cudaStreamWaitEvent(NULL, event, 0));
+    OK(cudaStreamQuery(c));
+    CHECK(!gets(b, block));
+}
+
 static int stream_sync(void)
 {
     return cudaStreamSynchronize(a);
@@ -609,6 +623,7 @@ static const struct test_case CASES[] = {
     CASE(threads_come_and_go),
     CASE(a_query_that_says_complete_is_believed),
     CASE(a_stream_that_says_complete_is_believed),
+    CASE(a_stream_that_is_complete_says_nothing_of_the_default_stream),
     CASE(every_synchronisation_tells_and_releases),
     CASE(a_synchronisation_that_fails_teaches_nothing),
     CASE(weir_asks_the_device_itself),

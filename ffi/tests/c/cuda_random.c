@@ -1,6 +1,7 @@
 /*
  * Random programs on streams of every kind, in front of the stand-in, whose streams do nothing until they must: memory
- * that is handed on too early has other bytes in it than a kernel expects. See cuda_cases.h.
+ * that is handed on too early has other bytes in it than a kernel expects. In a second round the vendor's calls fail now
+ * and then, the program's and weir's own; what failed was not done. See cuda_cases.h.
  */
 #include "cuda_cases.h"
 
@@ -17,7 +18,20 @@ static stream_t streams[STREAMS];
 static event_t events[EVENTS];
 static uint64_t state;
 static unsigned allocations, refusals, reused;
+/* Whether calls may fail. */
+static int fails;
 static char *freed[64];
+
+/* Whether a call was made. */
+static int did(int line, int code)
+{
+    if (!fails) {
+        expect(line, "a call", code, 0);
+    }
+    return code == 0;
+}
+
+#define DID(call) did(__LINE__, (call))
 
 static unsigned any(unsigned below)
 {
@@ -45,7 +59,7 @@ static void malloc_one(struct block *block)
     block->size = sizes[any(6)];
     int result = cudaMallocAsync(&at, block->size, streams[block->owner]);
     if (result != 0) {
-        IS(OUT_OF_MEMORY, result);
+        CHECK(fails || result == OUT_OF_MEMORY);
         refusals++;
         return;
     }
@@ -61,10 +75,8 @@ static void free_one(struct block *block)
 {
     static unsigned next;
     touch(block, 0);
-    if (any(20) == 0) {
-        OK(cudaFree(block->at));
-    } else {
-        OK(cudaFreeAsync(block->at, streams[block->owner]));
+    if (!DID(any(20) == 0 ? cudaFree(block->at) : cudaFreeAsync(block->at, streams[block->owner]))) {
+        return;
     }
     freed[next++ % 64] = block->at;
     block->at = NULL;
@@ -74,10 +86,11 @@ static void free_one(struct block *block)
 static void hand_on(struct block *block)
 {
     unsigned to = any(STREAMS), by = any(EVENTS);
-    OK(cudaEventRecord(events[by], streams[block->owner]));
-    OK(cudaStreamWaitEvent(streams[to], events[by], 0));
-    block->owner = to;
-    touch(block, 0);
+    if (DID(cudaEventRecord(events[by], streams[block->owner])) &&
+        DID(cudaStreamWaitEvent(streams[to], events[by], 0))) {
+        block->owner = to;
+        touch(block, 0);
+    }
 }
 
 static void renew_stream(unsigned which)
@@ -87,13 +100,26 @@ static void renew_stream(unsigned which)
             return;
         }
     }
-    OK(cudaStreamDestroy(streams[which]));
-    streams[which] = make_stream(which < 3 ? NON_BLOCKING : 0);
+    if (DID(cudaStreamDestroy(streams[which]))) {
+        while (!DID(cudaStreamCreateWithFlags(&streams[which], which < 3 ? NON_BLOCKING : 0))) {
+        }
+    }
+}
+
+static void renew_event(unsigned which)
+{
+    if (DID(cudaEventDestroy(events[which]))) {
+        while (!DID(cudaEventCreate(&events[which]))) {
+        }
+    }
 }
 
 static void capture(stream_t stream)
 {
     void *graph = NULL, *at = NULL;
+    if (fails) {
+        return;
+    }
     OK(cudaStreamBeginCapture(stream, 0));
     OK(cudaMallocAsync(&at, SIZE, stream));
     OK(cudaEventRecord(events[any(EVENTS)], stream));
@@ -110,13 +136,13 @@ static void synchronise(void)
     stream_t stream = streams[any(STREAMS)];
     switch (any(6)) {
     case 0:
-        OK(cudaDeviceSynchronize());
+        (void)DID(cudaDeviceSynchronize());
         break;
     case 1:
-        OK(cudaStreamSynchronize(stream));
+        (void)DID(cudaStreamSynchronize(stream));
         break;
     case 2:
-        OK(cudaEventSynchronize(events[any(EVENTS)]));
+        (void)DID(cudaEventSynchronize(events[any(EVENTS)]));
         break;
     case 3:
         standin_run();
@@ -133,7 +159,7 @@ static void change_pool(void)
 {
     uint64_t threshold = any(2) ? UINT64_MAX : any(8) * MIB;
     if (any(3) == 0) {
-        OK(cudaMemPoolTrimTo(pool, any(16) * MIB));
+        (void)DID(cudaMemPoolTrimTo(pool, any(16) * MIB));
     } else if (any(2)) {
         set_switch(REUSE_EVENTS + (int)any(3), (int)any(4) > 0);
     } else {
@@ -150,9 +176,9 @@ static void step(void)
     } else if (what < 65 && block->at != NULL) {
         hand_on(block);
     } else if (what < 75) {
-        OK(cudaEventRecord(events[event_of], streams[any(STREAMS)]));
+        (void)DID(cudaEventRecord(events[event_of], streams[any(STREAMS)]));
     } else if (what < 88) {
-        OK(cudaStreamWaitEvent(streams[any(STREAMS)], events[event_of], 0));
+        (void)DID(cudaStreamWaitEvent(streams[any(STREAMS)], events[event_of], 0));
     } else if (what < 91) {
         synchronise();
     } else if (what < 94) {
@@ -160,14 +186,13 @@ static void step(void)
     } else if (what < 96) {
         renew_stream(any(5));
     } else if (what < 98) {
-        OK(cudaEventDestroy(events[event_of]));
-        events[event_of] = make_event();
+        renew_event(event_of);
     } else if (what < 99) {
         capture(streams[any(3)]);
     }
 }
 
-static void kernels_find_what_they_wrote(void)
+static void set_up(void)
 {
     const struct pool_props props = {.type = 1, .location = {1, 0}, .most = 24 * MIB};
     for (unsigned i = 0; i < STREAMS; i++) {
@@ -176,31 +201,59 @@ static void kernels_find_what_they_wrote(void)
     for (unsigned i = 0; i < EVENTS; i++) {
         events[i] = make_event();
     }
+    OK(cudaMemPoolCreate(&pool, &props));
+    OK(cudaDeviceSetMemPool(0, pool));
+}
+
+static void tear_down(void)
+{
+    standin_fail(NULL, 0, 0, 0);
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        if (blocks[i].at != NULL) {
+            free_one(&blocks[i]);
+        }
+        CHECK(blocks[i].at == NULL);
+    }
+    CHECK(used() == 0);
+    OK(cudaMemPoolDestroy(pool));
+    OK(cudaDeviceReset());
+    CHECK(left().reservations + left().handles + left().mappings + left().context_uses == 0);
+}
+
+static void run_programs(void)
+{
     for (unsigned seed = 1; seed <= SEEDS; seed++) {
         state = seed;
-        OK(cudaMemPoolCreate(&pool, &props));
-        OK(cudaDeviceSetMemPool(0, pool));
+        set_up();
         for (unsigned i = 0; i < STEPS; i++) {
+            if (fails && i % 64 == 63) {
+                standin_fail(NULL, any(40), 1 + any(3), any(2) ? OUT_OF_MEMORY : 719);
+            }
             step();
             if (strcmp(standin_violation(), "") != 0) {
                 fprintf(stderr, "seed %u, step %u\n", seed, i);
                 return;
             }
         }
-        for (unsigned i = 0; i < BLOCKS; i++) {
-            if (blocks[i].at != NULL) {
-                free_one(&blocks[i]);
-            }
-        }
-        CHECK(used() == 0);
-        OK(cudaMemPoolDestroy(pool));
+        tear_down();
     }
-    OK(cudaDeviceSynchronize());
+}
+
+static void kernels_find_what_they_wrote(void)
+{
+    run_programs();
     /* It was about something. */
     CHECK(allocations > 4 * refusals && reused > allocations / 4);
 }
 
-static const struct test_case CASES[] = {CASE(kernels_find_what_they_wrote)};
+static void they_do_where_calls_fail(void)
+{
+    fails = 1;
+    run_programs();
+    CHECK(reused > allocations / 8);
+}
+
+static const struct test_case CASES[] = {CASE(kernels_find_what_they_wrote), CASE(they_do_where_calls_fail)};
 
 int main(int count, char **arguments)
 {
