@@ -22,12 +22,11 @@
 //!
 //! # Streams
 //!
-//! A [`NativeStream`](weir::driver::NativeStream) is the vendor's handle (`CUstream`, `hipStream_t`, `aclrtStream`) as a
-//! number. Programs make their streams with the vendor's own functions, in the device's *primary* context (CUDA: what
-//! the runtime interface uses, and `cuDevicePrimaryCtxRetain` gives) or *default* context (ACL: what `aclrtSetDevice`
-//! makes). Others are refused where a call names them: a device's synchronisation does not cover them. The default
-//! stream (0) may be used while one device alone is in use; CUDA's per-thread default stream may not, since it is another
-//! one for each caller.
+//! A [`NativeStream`] is the vendor's handle (`CUstream`, `hipStream_t`, `aclrtStream`) as a number. Programs make their
+//! streams with the vendor's own functions, in the device's *primary* context (CUDA: what the runtime interface uses,
+//! and `cuDevicePrimaryCtxRetain` gives) or *default* context (ACL: what `aclrtSetDevice` makes). Others are refused
+//! where a call names them: a device's synchronisation does not cover them. The default stream (0) may be used while
+//! one device alone is in use; CUDA's per-thread default stream may not, since it is another one for each caller.
 //!
 //! # What a device can do
 //!
