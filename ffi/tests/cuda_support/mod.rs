@@ -18,7 +18,7 @@ fn sources(command: &mut Command, names: &[&str]) {
 pub(crate) fn standins(test: &str) -> PathBuf {
     let folder = scratch(&format!("cuda_{test}"));
     std::fs::create_dir_all(&folder).unwrap();
-    shared(&folder, "libcuda.so.1", &["standin.c", "standin_cuda.c"], &[]);
+    shared(&folder, "libcuda.so.1", &["standin.c", "standin_cuda_programs.c"], &[]);
     shared(&folder, "libcudart.so.12", &["standin_cudart.c"], &[]);
     folder
 }
