@@ -8,6 +8,7 @@ use crate::interpose::handles::{self, Kind, Uses};
 use crate::interpose::order::{self, written};
 use crate::interpose::world;
 use core::ffi::{c_int, c_uint, c_void};
+#[cfg(target_pointer_width = "64")]
 use core::mem::offset_of;
 use core::ptr::without_provenance_mut;
 use core::slice;
@@ -184,9 +185,12 @@ pub struct LaunchConfig {
 }
 
 /* As the headers lay them out, where pointers have 64 bits, as on every machine that these devices are for. */
-const _: () = assert!(size_of::<LaunchAttribute>() == 72 && offset_of!(LaunchAttribute, event) == 8);
-const _: () = assert!(offset_of!(LaunchConfig, attributes) == 40 && offset_of!(LaunchConfig, count) == 48);
-const _: () = assert!(offset_of!(NodeParams, event) == 16);
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    assert!(size_of::<LaunchAttribute>() == 72 && offset_of!(LaunchAttribute, event) == 8);
+    assert!(offset_of!(LaunchConfig, attributes) == 40 && offset_of!(LaunchConfig, count) == 48);
+    assert!(offset_of!(NodeParams, event) == 16);
+};
 
 /// Whether an attribute of a launch names an event that the launch records: a programmatic one, or its completion.
 fn names_event(id: c_int) -> bool {

@@ -38,6 +38,7 @@ pub struct Location {
     id: c_int,
 }
 
+#[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<PoolProps>() == 88 && core::mem::offset_of!(PoolProps, most) == 24);
 
 /* cudaMemAllocationTypePinned, and cudaMemLocationTypeDevice. */

@@ -64,10 +64,11 @@ fn look_into(info: &libc::dl_phdr_info, texts: &mut [bool; 2]) {
     }
     // SAFETY: non-null, and so many of them, as the system says.
     let headers = unsafe { slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
-    let fixed = |header: &&libc::Elf64_Phdr| {
-        header.p_type == libc::PT_LOAD && header.p_flags & (libc::PF_R | libc::PF_W) == libc::PF_R
-    };
-    for header in headers.iter().filter(fixed) {
+    for header in headers {
+        // Only what the loader mapped to be read, and nobody writes to.
+        if header.p_type != libc::PT_LOAD || header.p_flags & (libc::PF_R | libc::PF_W) != libc::PF_R {
+            continue;
+        }
         let Some(start) = info.dlpi_addr.checked_add(header.p_vaddr) else { continue };
         let bytes = usize::try_from(header.p_filesz).unwrap_or(0).min(MOST);
         let start = core::ptr::with_exposed_provenance::<u8>(usize::try_from(start).unwrap_or(0));
