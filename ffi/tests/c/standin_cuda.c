@@ -197,7 +197,9 @@ CALL(cuMemSetAccess, hipMemSetAccess, (address at, size_t bytes, const struct ac
      } else { result = code(standin_access((uint64_t)at, bytes, (unsigned)access->location.id)); })
 
 CALL(cuMemUnmap, hipMemUnmap, (address at, size_t bytes),
-     int result = ALLOWED != SUCCESS ? 900 : bytes == 0 ? code(standin_wrong("unmapped no bytes")) : code(standin_unmap((uint64_t)at, bytes));)
+     int result = ALLOWED; if (result == SUCCESS) {
+         result = bytes == 0 ? code(standin_wrong("unmapped no bytes")) : code(standin_unmap((uint64_t)at, bytes));
+     })
 
 CALL(cuEventCreate, hipEventCreateWithFlags, (struct standin_event **event, unsigned flags),
      int result = !has_context() ? INVALID_CONTEXT

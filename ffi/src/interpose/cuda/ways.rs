@@ -140,7 +140,8 @@ macro_rules! interposed_cuda {
             GivesAway cudaGraphExecNodeSetParams(graph: Handle, node: Handle, params: *const c_void)
                 gives_away_in(params);
             GivesAway cudaGraphAddNode_v2(
-                node: *mut Handle, graph: Handle, before: *const Handle, edges: *const c_void, count: usize, params: *const c_void
+                node: *mut Handle, graph: Handle, before: *const Handle, edges: *const c_void, count: usize,
+                params: *const c_void
             ) gives_away_in(params);
             GivesAway cuGraphAddEventRecordNode(
                 node: *mut Handle, graph: Handle, before: *const Handle, count: usize, event: Handle
@@ -152,13 +153,15 @@ macro_rules! interposed_cuda {
             GivesAway cuGraphExecNodeSetParams(graph: Handle, node: Handle, params: *const c_void)
                 gives_away_in(params);
             GivesAway cuGraphAddNode_v2(
-                node: *mut Handle, graph: Handle, before: *const Handle, edges: *const c_void, count: usize, params: *const c_void
+                node: *mut Handle, graph: Handle, before: *const Handle, edges: *const c_void, count: usize,
+                params: *const c_void
             ) gives_away_in(params);
             GivesAway cuGraphAddNode(
                 node: *mut Handle, graph: Handle, before: *const Handle, count: usize, params: *const c_void
             ) gives_away_in(params);
             GivesAway cudaGraphAddNode(
-                node: *mut Handle, graph: Handle, before: *const Handle, fourth: usize, fifth: *const c_void, sixth: *const c_void
+                node: *mut Handle, graph: Handle, before: *const Handle, fourth: usize, fifth: *const c_void,
+                sixth: *const c_void
             ) gives_away_in(node_params(fifth, sixth));
 
             /* Launches that record events. */
