@@ -9,7 +9,9 @@ mod say;
 
 mod bench;
 mod commands;
+mod cross;
 mod failure;
+mod firmware;
 mod footprint;
 mod packages;
 mod panic_check;

@@ -5,6 +5,7 @@
 //! interface. Linked with everything else collected as garbage, the image must hold no part of `core::panicking`, no
 //! `core::fmt`, and must not ask for an allocator.
 
+use crate::cross::{self, Compiler};
 use crate::failure::Failure;
 use crate::project;
 use crate::step;
@@ -32,9 +33,10 @@ pub(crate) struct Machine {
 }
 
 /// Every machine that the check knows.
-pub(crate) const BARE_METAL: [Machine; 2] = [
+pub(crate) const BARE_METAL: [Machine; 3] = [
     Machine { target: Some("thumbv7em-none-eabihf"), emulation: "armelf" },
     Machine { target: Some("aarch64-unknown-none"), emulation: "aarch64elf" },
+    Machine { target: Some("riscv64gc-unknown-none-elf"), emulation: "elf64lriscv" },
 ];
 
 /// The host, if its images are ELF.
@@ -65,22 +67,22 @@ enum Probe {
 }
 
 /// Checks one machine: first that a planted fault is found, then that there is none.
-pub(crate) fn run(machine: Machine) -> Result<(), Failure> {
-    let Some(linker) = linker() else {
+pub(crate) fn run(machine: Machine, compiler: &Compiler) -> Result<(), Failure> {
+    let Some(linker) = cross::linker() else {
         step::skip(
             &format!("panic check for {}", machine.name()),
             "no rust-lld or ld.lld; the toolchains of rustup have the first",
         );
         return Ok(());
     };
-    let planted = findings(machine, Probe::Planted, &linker)?;
+    let planted = findings((machine, compiler), Probe::Planted, &linker)?;
     if planted.is_empty() {
         return Err(Failure::Failed(format!(
             "the panic check for {} did not find the planted fault, so its silence means nothing",
             machine.name()
         )));
     }
-    let found = findings(machine, Probe::Honest, &linker)?;
+    let found = findings((machine, compiler), Probe::Honest, &linker)?;
     if found.is_empty() {
         say!(
             "    {}: {} calls reach no panic, no formatting, no allocator",
@@ -96,8 +98,8 @@ pub(crate) fn run(machine: Machine) -> Result<(), Failure> {
     )))
 }
 
-fn findings(machine: Machine, probe: Probe, linker: &Path) -> Result<Vec<String>, Failure> {
-    let archive = build(machine, probe)?;
+fn findings((machine, compiler): (Machine, &Compiler), probe: Probe, linker: &Path) -> Result<Vec<String>, Failure> {
+    let archive = build(machine, compiler, probe)?;
     let link = Link { machine, probe, archive: &archive, linker };
     link.findings()
 }
@@ -117,14 +119,17 @@ fn entry(line: &'static str) -> Option<&'static str> {
     named.then_some(name)
 }
 
-fn build(machine: Machine, probe: Probe) -> Result<PathBuf, Failure> {
+fn build(machine: Machine, compiler: &Compiler, probe: Probe) -> Result<PathBuf, Failure> {
     let features = match probe {
         Probe::Honest => "image",
         Probe::Planted => "image,planted",
     };
-    let mut command = project::cargo(["rustc", "--package", "weir-probe", "--lib", "--profile", "firmware"]);
-    command.args(["--features", features, "--crate-type", "staticlib"]);
-    command.args(machine.target.iter().flat_map(|target| ["--target", *target]));
+    let words = ["rustc", "--package", "weir-probe", "--lib", "--profile", "firmware", "--features", features];
+    let words = words.into_iter().chain(["--crate-type", "staticlib"]);
+    let mut command = match machine.target {
+        Some(target) => compiler.cargo(target, words),
+        None => project::cargo(words),
+    };
     let files = project::built(&mut command)?;
     let archive = files.into_iter().find(|file| file.extension().is_some_and(|extension| extension == "a"));
     archive.ok_or_else(|| Failure::Failed("cargo built the probe but named no archive".into()))
@@ -230,15 +235,6 @@ fn symbol(line: &str) -> Option<&str> {
     }
     // What stands there for a whole file or section has a colon and a parenthesis.
     Some(rest.trim_end()).filter(|name| !name.is_empty() && !name.contains(":("))
-}
-
-fn linker() -> Option<PathBuf> {
-    let library = project::first_line("rustc", &["--print", "target-libdir"])?;
-    let bundled = Path::new(&library).parent()?.join("bin/rust-lld");
-    if bundled.is_file() {
-        return Some(bundled);
-    }
-    project::find_program("rust-lld")
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ fn install(files: &[PathBuf], package: &str, extension: &str, to: &Path) -> Resu
         .iter()
         .find(wanted)
         .ok_or_else(|| Failure::Failed(format!("cargo built no .{extension} of {package}")))?;
-    copy(from, to)
+    project::copy(from, to)
 }
 
 /// Copies all headers, those in folders of their own too.
@@ -70,19 +70,10 @@ fn copy_headers(from: &Path, to: &Path) -> Result<Vec<String>, Failure> {
             let inner = copy_headers(&path, &to.join(&name))?;
             names.extend(inner.iter().map(|header| format!("{name}/{header}")));
         } else if path.extension().is_some_and(|extension| extension == "h" || extension == "hpp") {
-            copy(&path, &to.join(&name))?;
+            project::copy(&path, &to.join(&name))?;
             names.push(name);
         }
     }
     names.sort();
     Ok(names)
-}
-
-/// By way of a second name, so that nobody sees half a file.
-fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
-    let folder = to.parent().unwrap_or(to);
-    std::fs::create_dir_all(folder).map_err(|error| Failure::file("create", folder, error))?;
-    let half = to.with_extension(format!("{}.new", std::process::id()));
-    std::fs::copy(from, &half).map_err(|error| Failure::file("write", &half, error))?;
-    std::fs::rename(&half, to).map_err(|error| Failure::file("write", to, error))
 }

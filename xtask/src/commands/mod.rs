@@ -6,6 +6,7 @@ mod check;
 mod ci;
 mod demo;
 mod explore;
+mod firmware;
 mod fuzz;
 mod latency;
 mod libs;
@@ -28,7 +29,7 @@ struct Entry {
     run: fn(&ArgMatches) -> Result<(), Failure>,
 }
 
-const ALL: [Entry; 15] = [
+const ALL: [Entry; 16] = [
     Entry { parser: demo::parser, run: demo::run },
     Entry { parser: replay::parser, run: replay::run },
     Entry { parser: viz::parser, run: viz::run },
@@ -43,6 +44,7 @@ const ALL: [Entry; 15] = [
     Entry { parser: test::parser, run: test::run },
     Entry { parser: ci::parser, run: ci::run },
     Entry { parser: libs::parser, run: libs::run },
+    Entry { parser: firmware::parser, run: firmware::run },
     Entry { parser: bindgen::parser, run: bindgen::run },
 ];
 
