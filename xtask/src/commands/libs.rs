@@ -1,6 +1,10 @@
 //! `libs`: the C library and its headers in one place.
 
+use crate::commands::no_install;
+use crate::cross::Compiler;
 use crate::failure::Failure;
+use crate::firmware::archive;
+use crate::packages::{Permission, System};
 use crate::project;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::path::{Path, PathBuf};
@@ -9,10 +13,20 @@ pub(crate) fn parser() -> Command {
     Command::new("libs")
         .about("Put libweir.a, libweir.so, libweir_acl.so and the headers into target/weir/lib and target/weir/include")
         .arg(Arg::new("release").long("release").action(ArgAction::SetTrue).help("Build with optimisation"))
+        .arg(
+            Arg::new("target")
+                .long("target")
+                .value_name("TARGET")
+                .help("For bare metal: only libweir.a, small and without heap, in target/weir/lib/TARGET"),
+        )
+        .arg(no_install())
         .after_help("Example:\n  cargo xtask libs --release")
 }
 
 pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
+    if let Some(target) = arguments.get_one::<String>("target") {
+        return bare_metal(&System::new(Permission::of(arguments)), target);
+    }
     let mut packages = vec!["build", "--package", "weir-archive", "--package", "weir-shared"];
     if HAS_ACL {
         packages.extend(["--package", "weir-acl"]);
@@ -34,6 +48,17 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     say!("{}: libweir.a libweir.{}{acl}", project::shown(&lib), shared_extension());
     say!("{}: {}", project::shown(&include), headers.join(" "));
     say!("a program uses them with: cc -Itarget/weir/include main.c target/weir/lib/libweir.a -lpthread -ldl -lm");
+    Ok(())
+}
+
+/// The archive for firmware.
+fn bare_metal(system: &System, target: &str) -> Result<(), Failure> {
+    let compiler = Compiler::find(system, target).map_err(Failure::Failed)?;
+    let (lib, include) = (project::output("weir/lib").join(target), project::output("weir/include"));
+    project::copy(&archive::build(target, &compiler)?, &lib.join("libweir.a"))?;
+    copy_headers(&project::root().join("ffi/include"), &include)?;
+    say!("{}: libweir.a", project::shown(&lib));
+    say!("{}: weir.h weir_driver.h", project::shown(&include));
     Ok(())
 }
 

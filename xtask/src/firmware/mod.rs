@@ -1,7 +1,9 @@
 //! The firmware image: built for a machine, booted in QEMU, and what came along its serial line.
 
+pub(crate) mod archive;
 pub(crate) mod capture;
 pub(crate) mod image;
+pub(crate) mod in_c;
 pub(crate) mod qemu;
 
 use crate::packages::{Need, Probe};
