@@ -3,13 +3,14 @@
 //! Nothing is pre-empted: a step of a kernel handles some words and returns. Every stream counts what it was given and what
 //! it has done, so that a marker is a stream and a number.
 
+use crate::agent::Agent;
 use crate::machine::{Fault, Machine};
 use heapless::Deque;
 use weir::driver::{DriverCall, DriverError, DriverErrorKind};
 use weir::units::Nanos;
 
 /// Streams of a board.
-pub const STREAMS: usize = 4;
+pub const STREAMS: usize = 6;
 
 /// Work that can wait in a stream.
 const DEPTH: usize = 64;
@@ -61,6 +62,8 @@ pub enum Work {
 enum Item {
     Work(Work),
     Wait(Position),
+    /// The next message in the stream's ring.
+    Message,
 }
 
 /// What kernels found.
@@ -121,6 +124,11 @@ impl Streams {
         self.push(DriverCall::Wait, stream, Item::Wait(position))
     }
 
+    /// Queues a message, which is in the ring.
+    pub(crate) fn announce(&mut self, stream: usize) -> Result<(), DriverError> {
+        self.push(DriverCall::Map, stream, Item::Message)
+    }
+
     fn push(&mut self, call: DriverCall, stream: usize, item: Item) -> Result<(), DriverError> {
         let stream = self.streams.get_mut(stream).ok_or(refused(call, DriverErrorKind::Failed))?;
         stream.queue.push_back(item).map_err(|_| refused(call, DriverErrorKind::Exhausted))?;
@@ -140,16 +148,16 @@ impl Streams {
             .is_none_or(|stream| stream.done.wrapping_sub(position.count).cast_signed() >= 0)
     }
 
-    /// Whether all is done.
-    pub(crate) fn idle(&self) -> bool {
-        self.streams.iter().all(|stream| stream.queue.is_empty())
+    /// Whether all of some streams is done.
+    pub(crate) fn idle(&self, streams: core::ops::Range<usize>) -> bool {
+        self.streams.get(streams).is_none_or(|some| some.iter().all(|stream| stream.queue.is_empty()))
     }
 
     /// One step of each stream.
-    pub(crate) fn step(&mut self, machine: &impl Machine) -> Progress {
+    pub(crate) fn step<M: Machine>(&mut self, machine: &M, agent: &mut Agent<'_, M>) -> Progress {
         let mut progress = Progress::Nothing;
         for index in 0..STREAMS {
-            match (self.step_one(index, machine), progress) {
+            match (self.step_one(index, machine, agent), progress) {
                 (Progress::Some, _) => progress = Progress::Some,
                 (Progress::Sleeps, Progress::Nothing) => progress = Progress::Sleeps,
                 _ => {}
@@ -158,17 +166,18 @@ impl Streams {
         progress
     }
 
-    fn step_one(&mut self, index: usize, machine: &impl Machine) -> Progress {
+    fn step_one<M: Machine>(&mut self, index: usize, machine: &M, agent: &mut Agent<'_, M>) -> Progress {
         let Some(item) = self.streams.get(index).and_then(|stream| stream.queue.front().copied()) else {
             return Progress::Nothing;
         };
-        let ready = match item {
-            Item::Wait(position) => !self.reached(position),
-            Item::Work(_) => false,
+        let goes_on = match item {
+            Item::Wait(position) => self.reached(position),
+            Item::Message => agent.serve(index),
+            Item::Work(_) => true,
         };
-        let Some(stream) = self.streams.get_mut(index).filter(|_| !ready) else { return Progress::Nothing };
+        let Some(stream) = self.streams.get_mut(index).filter(|_| goes_on) else { return Progress::Nothing };
         match item {
-            Item::Wait(_) => stream.finish(),
+            Item::Wait(_) | Item::Message => stream.finish(),
             Item::Work(Work::Pause(length)) => {
                 let now = machine.now();
                 let until = *stream.until.get_or_insert(Nanos(now.0.saturating_add(length.0)));

@@ -2,9 +2,11 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use weir::agent::Place;
 use weir::trace::NullSink;
 use weir::units::Nanos;
 use weir::{Arenas, Local};
+use weir_firmware::agent;
 use weir_firmware::board::Board;
 use weir_firmware::checks::Checks;
 use weir_firmware::machine::{Flat, Frames, GRANULE};
@@ -68,7 +70,8 @@ impl Machine for Simulated {
 
 /// Runs everything; the lines that were written, and how many checks were made and failed.
 fn run(arenas: Arenas<'_>, machine: Simulated) -> (String, u32, u32) {
-    let rt = Local::new(arenas, Board::new(machine), NullSink);
+    let mut places = [Place::EMPTY; agent::FRAMES];
+    let rt = Local::new(arenas, Board::new(&machine, &mut places), NullSink);
     let mut text = String::new();
     let mut checks = Checks::new(&mut text);
     Bench::new(&rt, &mut checks).expect("four streams").all();

@@ -14,14 +14,18 @@ use lock::Interrupted;
 use machine::{Hardware, Serial};
 use sink::Line;
 use spin::{Mutex, MutexGuard, Once};
+use weir::agent::Place;
 use weir::{Runtime, State};
+use weir_firmware::agent;
 use weir_firmware::board::Board;
 use weir_firmware::checks::Checks;
 use weir_firmware::programs::{Bench, Room};
 
 /// The runtime of the image.
-type OnHardware = Runtime<'static, Board<Hardware>, Line, Interrupted<State<'static>>>;
+type OnHardware = Runtime<'static, Board<'static, Hardware>, Line, Interrupted<State<'static>>>;
 
+static HARDWARE: Hardware = Hardware::new();
+static PLACES: Mutex<[Place; agent::FRAMES]> = Mutex::new([Place::EMPTY; agent::FRAMES]);
 static ROOM: Mutex<Room> = Mutex::new(Room::new());
 static RUNTIME: Once<OnHardware> = Once::new();
 
@@ -31,7 +35,8 @@ fn main() -> ! {
     // Leaking the guard lends the storage for ever.
     let rt = RUNTIME.call_once(|| {
         let room = MutexGuard::leak(ROOM.lock());
-        OnHardware::new(room.arenas(), Board::new(Hardware::new()), Line)
+        let places = MutexGuard::leak(PLACES.lock());
+        OnHardware::new(room.arenas(), Board::new(&HARDWARE, places), Line)
     });
     checks.say(format_args!("weir {}.{}.{}", weir::trace::VERSION.0, weir::trace::VERSION.1, weir::trace::VERSION.2));
     if let Some(mut bench) = Bench::new(rt, &mut checks) {

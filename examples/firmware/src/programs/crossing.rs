@@ -2,7 +2,7 @@
 //! hold what was written into it until it is freed.
 
 use super::{Bench, Pair};
-use crate::board::{DEVICE, Pattern, STREAMS, Work};
+use crate::board::{DEVICE, PLAIN_STREAMS, Pattern, Work};
 use crate::machine::Machine;
 use core::fmt::Write;
 use weir::policy::UseUntil;
@@ -48,7 +48,7 @@ pub(super) fn run<'a, M: Machine, S: Sink, L: Lock<State<'a>>, W: Write>(
             expected += block.pattern.bytes / 8;
             retire(bench, block, &mut numbers)?;
         }
-        let owner = numbers.below(STREAMS as u64) as usize;
+        let owner = numbers.below(PLAIN_STREAMS as u64) as usize;
         let bytes = 512 + 512 * numbers.below(2_000);
         let stream = *bench.streams.get(owner)?;
         let block = bench.checks.done(bench.rt.malloc_async(pool, Bytes(bytes), stream.id), "a malloc")?;
@@ -84,7 +84,7 @@ fn retire<'a, M: Machine, S: Sink, L: Lock<State<'a>>, W: Write>(
 ) -> Option<()> {
     let rt = bench.rt;
     let owner: Pair = *bench.streams.get(block.owner)?;
-    let other: Pair = *bench.streams.get(numbers.below(STREAMS as u64) as usize)?;
+    let other: Pair = *bench.streams.get(numbers.below(PLAIN_STREAMS as u64) as usize)?;
     let at = DevicePtr(block.pattern.at);
     let written = bench.checks.done(rt.create_event(), "an event")?;
     bench.checks.done(rt.record(written, owner.id), "a record")?;

@@ -1,7 +1,7 @@
 //! What must not work: more than there is, and memory that was given back.
 
 use super::Bench;
-use crate::board::{DEVICE, Pattern, Work};
+use crate::board::{Board, DEVICE, Pattern, Work};
 use crate::machine::{Fault, GRANULE, Machine};
 use core::fmt::Write;
 use weir::error::MallocError;
@@ -15,7 +15,7 @@ pub(super) fn exhausted<'a, M: Machine, S: Sink, L: Lock<State<'a>>, W: Write>(
 ) -> Option<()> {
     let pool = bench.pool()?;
     let (rt, [stream, ..]) = (bench.rt, bench.streams);
-    let most = Bytes(GRANULE * (M::FRAMES as u64 - 1));
+    let most = Bytes(GRANULE * (Board::<M>::FRAMES as u64 - 1));
     let block = bench.checks.done(rt.malloc_async(pool, most, stream.id), "nearly all memory")?;
     let before = bench.checks.done(rt.stats(pool), "the figures")?;
     let refused = rt.malloc_async(pool, Bytes(2 * GRANULE), stream.id);
