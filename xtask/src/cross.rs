@@ -61,8 +61,8 @@ impl Compiler {
             return command;
         };
         let mut command = Command::new("/usr/bin/cargo");
-        command.args(words).args(["--target", target, "-Zbuild-std=core", "--target-dir"]);
-        command.arg(project::output("debian")).current_dir(project::root());
+        command.args(words).args(["--target", target, "-Zbuild-std=core"]).current_dir(project::root());
+        command.env("CARGO_TARGET_DIR", project::output("debian"));
         let variable = target.to_ascii_uppercase().replace('-', "_");
         command.env(format!("CARGO_TARGET_{variable}_LINKER"), linker);
         // Building `core` is not for users of a stable compiler; this says that we know.

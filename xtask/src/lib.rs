@@ -18,6 +18,7 @@ mod panic_check;
 mod project;
 mod replay;
 mod size;
+mod stack;
 mod step;
 
 pub use commands::replay_text;

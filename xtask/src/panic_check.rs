@@ -7,7 +7,7 @@
 
 use crate::cross::{self, Compiler};
 use crate::failure::Failure;
-use crate::firmware::archive;
+use crate::firmware::archive::{self, Notes};
 use crate::project;
 use crate::step;
 use std::path::{Path, PathBuf};
@@ -45,6 +45,11 @@ pub(crate) const BARE_METAL: [Machine; 4] = [
     // Without floating point in the processor: any use of it is a routine's name in the image.
     Machine { target: Some("thumbv7em-none-eabi"), emulation: "armelf" },
 ];
+
+/// The machine of a target.
+pub(crate) fn bare_metal(target: &str) -> Option<Machine> {
+    BARE_METAL.into_iter().find(|machine| machine.target == Some(target))
+}
 
 /// The host, if its images are ELF.
 pub(crate) const fn host() -> Option<Machine> {
@@ -131,7 +136,7 @@ fn entries(probe: Probe) -> impl Iterator<Item = &'static str> {
 }
 
 /// The functions that the archive for bare metal has, as the C interface lists them: not those for hosted programs.
-fn prototypes() -> impl Iterator<Item = &'static str> {
+pub(crate) fn prototypes() -> impl Iterator<Item = &'static str> {
     let (hosted, list) = ("#[cfg(feature = \"std\")]\nprototypes! {", "prototypes! {");
     let blocks = INTERFACE_SOURCE.split(hosted).enumerate().flat_map(move |(index, text)| {
         // What a hosted list begins with is skipped up to its end.
@@ -151,9 +156,22 @@ fn entry(line: &'static str) -> Option<&'static str> {
     named.then_some(name)
 }
 
+/// Links the C interface for a machine and returns the image; with the compiler's notes on stack use where `notes` says so.
+pub(crate) fn interface(machine: Machine, compiler: &Compiler, notes: Notes) -> Result<PathBuf, Failure> {
+    let target = machine.target.ok_or_else(|| Failure::Failed("the host has no image of the interface".into()))?;
+    let linker = cross::linker().ok_or_else(|| Failure::Failed("no rust-lld to link the interface".into()))?;
+    let archive = archive::build(target, compiler, notes)?;
+    let link = Link { machine, probe: Probe::Interface, archive: &archive, linker: &linker };
+    let found = link.findings()?;
+    if found.is_empty() {
+        return Ok(archive.with_extension("elf"));
+    }
+    Err(Failure::Failed(format!("the interface for {target} holds what it must not: {}", found.join(" "))))
+}
+
 fn build(machine: Machine, compiler: &Compiler, probe: Probe) -> Result<PathBuf, Failure> {
     let features = match (probe, machine.target) {
-        (Probe::Interface, Some(target)) => return archive::build(target, compiler),
+        (Probe::Interface, Some(target)) => return archive::build(target, compiler, Notes::None),
         (Probe::Planted, _) => "image,planted",
         _ => "image",
     };

@@ -145,11 +145,7 @@ impl Grow {
             return self.undo(state, ask);
         }
         if self.at == self.growth.to && matches!(self.doing, Doing::Nothing) {
-            self.end_taking(state);
-            self.log_mapped(state);
-            state.facts.pool_mut(self.pool).end_transit();
-            let points = self.behind.map_or(Points::NONE, Points::one);
-            return Grown::Ready { run: self.run, growth: self.growth, points };
+            return self.ready(state);
         }
         match self.next(state, ask) {
             Ok(action) => Grown::Do(action),
@@ -158,6 +154,15 @@ impl Grow {
                 self.undo(state, ask)
             }
         }
+    }
+
+    /// All is mapped that was asked for.
+    fn ready(&mut self, state: &mut State<'_>) -> Grown {
+        self.end_taking(state);
+        self.log_mapped(state);
+        state.facts.pool_mut(self.pool).end_transit();
+        let points = self.behind.map_or(Points::NONE, Points::one);
+        Grown::Ready { run: self.run, growth: self.growth, points }
     }
 
     fn commit(&mut self, state: &mut State<'_>, outcome: Outcome) {
@@ -395,7 +400,7 @@ impl Grow {
             return Grown::Do(Action::Destroy { device: pool.device, handle });
         }
         if self.at >= self.needed && self.shorten(state) {
-            return self.advance(state, ask, None);
+            return self.ready(state);
         }
         let first = self.mapped.1 > 0;
         self.log_mapped(state);

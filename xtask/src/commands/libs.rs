@@ -3,7 +3,7 @@
 use crate::commands::no_install;
 use crate::cross::Compiler;
 use crate::failure::Failure;
-use crate::firmware::archive;
+use crate::firmware::archive::{self, Notes};
 use crate::packages::{Permission, System};
 use crate::project;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
 fn bare_metal(system: &System, target: &str) -> Result<(), Failure> {
     let compiler = Compiler::find(system, target).map_err(Failure::Failed)?;
     let (lib, include) = (project::output("weir/lib").join(target), project::output("weir/include"));
-    project::copy(&archive::build(target, &compiler)?, &lib.join("libweir.a"))?;
+    project::copy(&archive::build(target, &compiler, Notes::None)?, &lib.join("libweir.a"))?;
     copy_headers(&project::root().join("ffi/include"), &include)?;
     say!("{}: libweir.a", project::shown(&lib));
     say!("{}: weir.h weir_driver.h", project::shown(&include));

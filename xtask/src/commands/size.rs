@@ -1,8 +1,12 @@
 //! `size`: what a runtime takes.
 
+use crate::commands::no_install;
 use crate::failure::Failure;
+use crate::firmware::measure::{self, Measured};
 use crate::footprint::{Part, parts, per_block, total};
+use crate::packages::{Permission, System};
 use crate::replay::table;
+use crate::step;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value, json};
 use weir::Capacities;
@@ -68,17 +72,65 @@ pub(crate) fn parser() -> Command {
     Command::new("size")
         .about("What a runtime takes: static bytes by arena, for capacities from 64 blocks to a million")
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print one object"))
+        .arg(no_install())
         .after_help("Example:\n  cargo xtask size --json")
 }
 
 pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     let all = configurations().map(|configuration| (parts(configuration.capacities), configuration));
+    let system = System::new(Permission::of(arguments));
+    let firmware = measure::measure(&system);
     if arguments.get_flag("json") {
-        say!("{}", json(&all));
-    } else {
-        crate::say::text(&text(&all));
+        let mut value = json(&all);
+        match &firmware {
+            Ok(measured) => add(&mut value, measured),
+            Err(reason) => tell!("skipped: the code for bare metal ({reason})"),
+        }
+        say!("{value}");
+        return Ok(());
+    }
+    crate::say::text(&text(&all));
+    match firmware {
+        Ok(measured) => crate::say::text(&on_bare_metal(&measured)),
+        Err(reason) => step::skip("the code for bare metal", &reason.to_string()),
     }
     Ok(())
+}
+
+/// Fields of the object.
+fn add(value: &mut Value, measured: &Measured) {
+    value["thumbv7em_text_bytes"] = json!(measured.text);
+    value["thumbv7em_text_limit"] = json!(TEXT_LIMIT);
+    let stack: Map<_, _> = measured.stack.iter().map(|depth| (depth.name.clone(), json!(depth.bytes))).collect();
+    value["thumbv7em_stack_bytes"] = Value::Object(stack);
+    value["thumbv7em_stack_limit"] = json!(STACK_LIMIT);
+}
+
+/// What the pool's interface should take at most on a Cortex-M.
+const TEXT_LIMIT: u64 = 24 << 10;
+
+/// What a call should take at most of the stack.
+const STACK_LIMIT: u64 = 2 << 10;
+
+fn on_bare_metal(measured: &Measured) -> String {
+    let mut text = format!(
+        "\non {}: {} bytes of code and constants (aim: {TEXT_LIMIT}) for {} functions of weir.h\n\
+         stack, without the program's own functions ({} calls through pointers in the image; aim: {STACK_LIMIT} a call):\n",
+        measure::TARGET,
+        measured.text,
+        measured.stack.len(),
+        measured.indirect,
+    );
+    for depth in &measured.stack {
+        text += &format!("{:>8}  {}\n", depth.bytes, depth.name);
+    }
+    if let Some(deepest) = measured.stack.first() {
+        text += &format!("the way to the deepest, {}:\n", deepest.name);
+        for (name, takes) in &deepest.way {
+            text += &format!("{takes:>8}  {name}\n");
+        }
+    }
+    text
 }
 
 /// What is counted, in the order of the table.

@@ -1,6 +1,6 @@
 //! The image in C: compiled by a C compiler for the machine, linked with `libweir.a` and nothing else.
 
-use super::archive;
+use super::archive::{self, Notes};
 use crate::cross::{self, Compiler};
 use crate::failure::Failure;
 use crate::packages::{Need, Probe};
@@ -41,7 +41,7 @@ const SOURCES: [&str; 3] = ["start_arm.S", "board.c", "main.c"];
 /// Builds the image and puts it at `target/firmware/c.elf`. What must not be in it is an error.
 pub(crate) fn build(compiler: &Compiler) -> Result<PathBuf, Failure> {
     let linker = cross::linker().ok_or_else(|| Failure::Failed("no rust-lld to link the image".into()))?;
-    let archive = archive::build(TARGET, compiler)?;
+    let archive = archive::build(TARGET, compiler, Notes::None)?;
     let (root, folder) = (project::root(), project::output("firmware"));
     std::fs::create_dir_all(&folder).map_err(|error| Failure::file("create", &folder, error))?;
     let image = folder.join("c.elf");

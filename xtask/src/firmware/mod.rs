@@ -4,6 +4,7 @@ pub(crate) mod archive;
 pub(crate) mod capture;
 pub(crate) mod image;
 pub(crate) mod in_c;
+pub(crate) mod measure;
 pub(crate) mod qemu;
 
 use crate::packages::{Need, Probe};
