@@ -444,6 +444,6 @@ impl<D: Driver, F: Fn(Pressure) -> Relief> Driver for OnPressure<D, F> {
 #[cfg(feature = "defmt")]
 impl defmt::Format for Capabilities {
     fn format(&self, f: defmt::Formatter<'_>) {
-        defmt::write!(f, "Capabilities({=u32:b})", self.bits());
+        crate::trace::format_flags(f, "Capabilities", self.iter_names().map(|(name, _)| name));
     }
 }

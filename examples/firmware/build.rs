@@ -14,4 +14,8 @@ fn main() {
     let script = format!("{}/link/{script}", variable("CARGO_MANIFEST_DIR"));
     println!("cargo::rerun-if-changed={script}");
     println!("cargo::rustc-link-arg-bins=-T{script}");
+    if std::env::var_os("CARGO_FEATURE_DEFMT").is_some() {
+        // The table of strings, which stays in the file and never reaches the machine.
+        println!("cargo::rustc-link-arg-bins=-Tdefmt.x");
+    }
 }

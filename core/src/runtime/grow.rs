@@ -142,7 +142,7 @@ impl Grow {
             if self.lacking == 0 {
                 self.lacking = self.needed.saturating_sub(self.at);
             }
-            return self.undo(state, ask);
+            return self.undo(state);
         }
         if self.at == self.growth.to && matches!(self.doing, Doing::Nothing) {
             return self.ready(state);
@@ -151,7 +151,7 @@ impl Grow {
             Ok(action) => Grown::Do(action),
             Err(failure) => {
                 (self.failure, self.lacking) = (Some(failure), self.needed.saturating_sub(self.at));
-                self.undo(state, ask)
+                self.undo(state)
             }
         }
     }
@@ -392,7 +392,7 @@ impl Grow {
     }
 
     /// Takes everything back, one driver call at a time.
-    fn undo(&mut self, state: &mut State<'_>, ask: &Ask) -> Grown {
+    fn undo(&mut self, state: &mut State<'_>) -> Grown {
         self.end_taking(state);
         let pool = *state.facts.pool(self.pool);
         if let Doing::Discarding { granule } = self.doing {

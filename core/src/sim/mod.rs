@@ -107,6 +107,7 @@ use state::State;
 
 /// When queued work runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Progress {
     /// When it is asked for.
     #[default]

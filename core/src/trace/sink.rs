@@ -115,3 +115,38 @@ impl<W: Write> Sink for TextSink<W> {
         Ok(())
     }
 }
+
+/// Writes every record through defmt, whatever the level: firmware's own log, with the pool's records in it.
+///
+/// Pages that are lost between a runtime and this sink are told by the records' numbers.
+#[cfg(feature = "defmt")]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DefmtSink;
+
+#[cfg(feature = "defmt")]
+impl Sink for DefmtSink {
+    fn page(&mut self, page: &[u8]) -> Result<(), SinkError> {
+        for stamped in Pages::new(page).flatten().flat_map(|page| page.records()).flatten() {
+            defmt::println!("{:?}", stamped);
+        }
+        Ok(())
+    }
+}
+
+/// A set of flags as `Debug` writes it: `Reuse(EVENT | INTERNAL)`, or `Reuse(0x0)` where there is none.
+#[cfg(feature = "defmt")]
+pub(crate) fn format_flags(f: defmt::Formatter<'_>, set: &str, names: impl Iterator<Item = &'static str>) {
+    defmt::write!(f, "{=str}(", set);
+    let mut some = false;
+    for name in names {
+        if some {
+            defmt::write!(f, " | ");
+        }
+        some = true;
+        defmt::write!(f, "{=str}", name);
+    }
+    if !some {
+        defmt::write!(f, "0x0");
+    }
+    defmt::write!(f, ")");
+}

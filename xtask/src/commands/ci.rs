@@ -1,6 +1,6 @@
 //! `ci`: everything that must hold before a change goes in.
 
-use crate::commands::{bench, bindgen, explore, firmware, no_install, sanitize, sim, test};
+use crate::commands::{bench, bindgen, explore, no_install, sanitize, sim, size, test};
 use crate::cross::Compiler;
 use crate::failure::Failure;
 use crate::packages::{LIBCLANG, Permission, System};
@@ -22,7 +22,7 @@ const PARTS: [Part; 11] = [
     Part { name: "docs", run: |_| docs() },
     Part { name: "no_std", run: no_std },
     Part { name: "panics", run: panics },
-    Part { name: "firmware", run: firmware::every },
+    Part { name: "size", run: size::regressions },
     Part { name: "generated", run: generated },
     Part { name: "sim", run: |_| simulation() },
     Part { name: "sanitize", run: sanitize::affordable },

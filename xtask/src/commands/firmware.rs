@@ -4,6 +4,7 @@ use crate::commands::{no_install, viz};
 use crate::cross::Compiler;
 use crate::failure::Failure;
 use crate::firmware::capture::{Capture, Ending};
+use crate::firmware::image::Frames;
 use crate::firmware::{BOARDS, Board, image, in_c, qemu};
 use crate::packages::{Need, Permission, System};
 use crate::project;
@@ -32,6 +33,13 @@ pub(crate) fn parser() -> Command {
                 .conflicts_with("target")
                 .help("The image in C instead, for thumbv7em-none-eabihf: examples/c/firmware with libweir.a"),
         )
+        .arg(
+            Arg::new("defmt")
+                .long("defmt")
+                .action(ArgAction::SetTrue)
+                .conflicts_with_all(["target", "c"])
+                .help("The image for thumbv7em-none-eabihf that sends its log through defmt too; a run compares the two"),
+        )
         .arg(Arg::new("run").long("run").action(ArgAction::SetTrue).help("Boot it, and check the log that it sends"))
         .arg(no_install())
         .after_help(
@@ -44,65 +52,84 @@ pub(crate) fn parser() -> Command {
 pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     let system = System::new(Permission::of(arguments));
     let chosen = arguments.get_one::<String>("target").map_or(BOARDS[0].target, String::as_str);
-    let language = if arguments.get_flag("c") { Language::C } else { Language::Rust };
-    let target = if language == Language::C { in_c::TARGET } else { chosen };
+    let kind = match (arguments.get_flag("c"), arguments.get_flag("defmt")) {
+        (true, _) => Kind::InC,
+        (false, true) => Kind::Defmt,
+        (false, false) => Kind::Plain,
+    };
+    // The others are for one machine.
+    let target = if kind == Kind::Plain { chosen } else { in_c::TARGET };
     let board = Board::of(target).ok_or_else(|| Failure::Failed(format!("no machine of target {target}")))?;
     let compiler = Compiler::find(&system, target).map_err(Failure::Failed)?;
-    system.ensure(language.needs()).map_err(Failure::Failed)?;
-    let image = language.build(board, &compiler)?;
+    system.ensure(kind.needs()).map_err(Failure::Failed)?;
+    let image = kind.build(board, &compiler)?;
     say!("image: {}", project::shown(&image));
     if !arguments.get_flag("run") {
         return Ok(());
     }
     system.ensure(&[board.need]).map_err(Failure::Failed)?;
-    boot(board, &image)
+    boot(board, &image, kind)
 }
 
-/// What an image is written in.
+/// Which image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Language {
-    Rust,
-    C,
+enum Kind {
+    Plain,
+    /// The one in C.
+    InC,
+    /// The one that sends its log through defmt as well.
+    Defmt,
 }
 
-impl Language {
+impl Kind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "the firmware image",
+            Self::InC => "the firmware image in C",
+            Self::Defmt => "the firmware image with defmt",
+        }
+    }
+
     const fn needs(self) -> &'static [Need] {
         match self {
-            Self::Rust => &[],
-            Self::C => &[in_c::COMPILER],
+            Self::Plain | Self::Defmt => &[],
+            Self::InC => &[in_c::COMPILER],
         }
     }
 
     fn build(self, board: &Board, compiler: &Compiler) -> Result<PathBuf, Failure> {
         match self {
-            Self::Rust => image::build(board, compiler),
-            Self::C => in_c::build(compiler),
+            Self::Plain => image::build(board, compiler, Frames::None),
+            Self::Defmt => image::build(board, compiler, Frames::Defmt),
+            Self::InC => in_c::build(compiler),
         }
     }
 }
 
-/// All machines, one after the other; those that cannot be had are skipped by name.
+/// All images, one after the other; those that cannot be had are skipped by name.
 pub(crate) fn every(system: &System) -> Result<(), Failure> {
     step::header("firmware images");
-    let in_c = BOARDS.iter().filter(|board| board.target == in_c::TARGET).map(|board| (Language::C, board));
-    for (language, board) in BOARDS.iter().map(|board| (Language::Rust, board)).chain(in_c) {
+    let others = BOARDS.iter().filter(|board| board.target == in_c::TARGET);
+    let others = others.flat_map(|board| [(Kind::InC, board), (Kind::Defmt, board)]);
+    for (kind, board) in BOARDS.iter().map(|board| (Kind::Plain, board)).chain(others) {
         let had = Compiler::find(system, board.target).and_then(|compiler| {
             system.ensure(&[board.need])?;
-            system.ensure(language.needs())?;
+            system.ensure(kind.needs())?;
             Ok(compiler)
         });
         match had {
-            Err(reason) => step::skip(&format!("the firmware image in {language:?} for {}", board.target), &reason),
-            Ok(compiler) => boot(board, &language.build(board, &compiler)?)?,
+            Err(reason) => step::skip(&format!("{} for {}", kind.name(), board.target), &reason),
+            Ok(compiler) => boot(board, &kind.build(board, &compiler)?, kind)?,
         }
     }
     Ok(())
 }
 
 /// Boots an image and judges what it says and the log that it sends.
-fn boot(board: &Board, image: &Path) -> Result<(), Failure> {
+fn boot(board: &Board, image: &Path, kind: Kind) -> Result<(), Failure> {
     let folder = project::output("firmware");
-    let run = qemu::boot(board, image)?;
+    let frames = (kind == Kind::Defmt).then(|| folder.join("defmt.frames"));
+    let run = qemu::boot(board, image, frames.as_deref())?;
     let raw = folder.join(image.file_stem().unwrap_or_default()).with_extension("serial");
     std::fs::write(&raw, &run.serial).map_err(|error| Failure::file("write", &raw, error))?;
     let capture = Capture::read(&run.serial);
@@ -119,6 +146,10 @@ fn boot(board: &Board, image: &Path) -> Result<(), Failure> {
     let log = folder.join("trace.log");
     std::fs::write(&log, &capture.log).map_err(|error| Failure::file("write", &log, error))?;
     judge(&log, capture.pages)?;
+    if let Some(frames) = frames {
+        let mut command = project::cargo(["run", "--quiet", "--release", "--package", "weir-defmt", "--"]);
+        step::last("what came through defmt", command.arg(image).arg(&frames).arg(&log))?;
+    }
     viz::draw(&log, &folder.join("timeline.png"), &Picture::default())?;
     say!("look at it: cargo xtask viz {}", project::shown(&log));
     if made == 0 || failed > 0 {

@@ -21,13 +21,17 @@ pub(crate) struct Run {
     pub(crate) typed: String,
 }
 
-/// Boots the image and waits for its end.
-pub(crate) fn boot(board: &Board, image: &Path) -> Result<Run, Failure> {
+/// Boots the image and waits for its end. What comes along its second serial line goes to a file, if one is given.
+pub(crate) fn boot(board: &Board, image: &Path, second: Option<&Path>) -> Result<Run, Failure> {
     let [program, arguments @ ..] = board.qemu else {
         return Err(Failure::Failed("no program boots this machine".into()));
     };
     let mut command = Command::new(program);
-    command.args(arguments).args(["-display", "none", "-monitor", "none", "-serial", "stdio", "-kernel"]).arg(image);
+    command.args(arguments).args(["-display", "none", "-monitor", "none", "-serial", "stdio"]);
+    if let Some(file) = second {
+        command.arg("-serial").arg(format!("file:{}", file.display()));
+    }
+    command.arg("-kernel").arg(image);
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     let typed = step::typed(&command);
     let failed = |error| Failure::Failed(format!("QEMU could not run: {error}\nrepeat it with: {typed}"));

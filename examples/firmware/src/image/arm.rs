@@ -136,6 +136,18 @@ impl Serial {
     }
 }
 
+/// Sends bytes along the second serial line.
+#[cfg(feature = "defmt")]
+pub(super) fn send_frames(bytes: &[u8]) {
+    const SECOND: usize = 0x4000_5000;
+    write(SECOND + 0x10, 16);
+    write(SECOND + 8, 1);
+    for byte in bytes {
+        while read(SECOND + 4) & 1 != 0 {}
+        write(SECOND, u32::from(*byte));
+    }
+}
+
 impl fmt::Write for Serial {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.send(text.as_bytes());

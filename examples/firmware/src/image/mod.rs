@@ -1,5 +1,7 @@
 //! What is the same on all machines.
 
+#[cfg(all(feature = "defmt", target_arch = "arm"))]
+mod frames;
 mod handler;
 mod lock;
 mod sink;

@@ -10,6 +10,8 @@ pub(super) struct Line;
 impl Sink for Line {
     fn page(&mut self, page: &[u8]) -> Result<(), SinkError> {
         Serial.send(page);
+        #[cfg(all(feature = "defmt", target_arch = "arm"))]
+        weir::trace::DefmtSink.page(page)?;
         Ok(())
     }
 }
