@@ -240,6 +240,8 @@ pub enum UseUntil {
 #[cfg(feature = "defmt")]
 impl defmt::Format for Reuse {
     fn format(&self, f: defmt::Formatter<'_>) {
-        crate::trace::format_flags(f, "Reuse", self.iter_names().map(|(name, _)| name));
+        crate::trace::format_flags!(
+            f, *self, "Reuse(", EVENT "EVENT", OPPORTUNISTIC "OPPORTUNISTIC", INTERNAL "INTERNAL"
+        );
     }
 }

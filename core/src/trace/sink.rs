@@ -133,20 +133,28 @@ impl Sink for DefmtSink {
     }
 }
 
-/// A set of flags as `Debug` writes it: `Reuse(EVENT | INTERNAL)`, or `Reuse(0x0)` where there is none.
+/// Writes a set of flags as `Debug` does: `Reuse(EVENT | INTERNAL)`, or `Reuse(0x0)` where there is none. The names are
+/// parts of format strings, since text that is an argument would be quoted.
 #[cfg(feature = "defmt")]
-pub(crate) fn format_flags(f: defmt::Formatter<'_>, set: &str, names: impl Iterator<Item = &'static str>) {
-    defmt::write!(f, "{=str}(", set);
-    let mut some = false;
-    for name in names {
-        if some {
-            defmt::write!(f, " | ");
+macro_rules! format_flags {
+    ($f:ident, $flags:expr, $open:tt, $($flag:ident $name:tt),+) => {{
+        let flags = $flags;
+        let mut left = flags.bits().count_ones();
+        defmt::write!($f, $open);
+        $(
+            if flags.contains(Self::$flag) {
+                defmt::write!($f, $name);
+                left = left.wrapping_sub(1);
+                if left > 0 {
+                    defmt::write!($f, " | ");
+                }
+            }
+        )+
+        if flags.is_empty() {
+            defmt::write!($f, "0x0");
         }
-        some = true;
-        defmt::write!(f, "{=str}", name);
-    }
-    if !some {
-        defmt::write!(f, "0x0");
-    }
-    defmt::write!(f, ")");
+        defmt::write!($f, ")");
+    }};
 }
+#[cfg(feature = "defmt")]
+pub(crate) use format_flags;
