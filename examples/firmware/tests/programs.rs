@@ -37,22 +37,42 @@ impl Frames for Heap {
 struct Simulated {
     memory: Flat<Heap>,
     time: AtomicU64,
+    fault: Planted,
+}
+
+/// What is wrong with a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Planted {
+    Nothing,
+    /// Memory stays mapped where it was unmapped, as if the processor still had the translation.
+    StaleTranslation,
+    /// Every frame is another one than was asked for, which no program can tell.
+    Renumbered,
+    /// Two frames are one.
+    SharedFrame,
 }
 
 impl Simulated {
-    fn new() -> Self {
+    fn new(fault: Planted) -> Self {
         let words = FRAMES * GRANULE as usize / 8;
-        Self { memory: Flat::new(Heap(Mutex::new(vec![0; words]))), time: AtomicU64::new(0) }
+        Self { memory: Flat::new(Heap(Mutex::new(vec![0; words]))), time: AtomicU64::new(0), fault }
     }
 }
 
 impl Machine for Simulated {
     const FRAMES: usize = FRAMES;
     fn map(&self, place: usize, frame: usize) {
+        let frame = match self.fault {
+            Planted::Renumbered => FRAMES - 1 - frame,
+            Planted::SharedFrame => frame & !1,
+            Planted::Nothing | Planted::StaleTranslation => frame,
+        };
         self.memory.map(place, frame);
     }
     fn unmap(&self, place: usize) {
-        self.memory.unmap(place);
+        if self.fault != Planted::StaleTranslation {
+            self.memory.unmap(place);
+        }
     }
     fn store(&self, at: u64, word: u64) -> Result<(), Fault> {
         self.memory.store(at, word)
@@ -82,7 +102,19 @@ fn run(arenas: Arenas<'_>, machine: Simulated) -> (String, u32, u32) {
 #[test]
 fn every_program_holds() {
     let mut room = Box::new(Room::new());
-    let (text, made, failed) = run(room.arenas(), Simulated::new());
+    let (text, made, failed) = run(room.arenas(), Simulated::new(Planted::Nothing));
     assert_eq!(failed, 0, "{text}");
     assert!(made > 500, "{made}");
+}
+
+/// A machine that maps wrongly is found by the programs' own checks. Another numbering of the frames is no fault.
+#[test]
+fn faults_of_the_machine_are_found() {
+    for (fault, found) in
+        [(Planted::StaleTranslation, true), (Planted::SharedFrame, true), (Planted::Renumbered, false)]
+    {
+        let mut room = Box::new(Room::new());
+        let (text, _, failed) = run(room.arenas(), Simulated::new(fault));
+        assert_eq!(failed > 0, found, "{fault:?}: {text}");
+    }
 }
