@@ -9,13 +9,16 @@ mod say;
 
 mod bench;
 mod commands;
+mod cross;
 mod failure;
+mod firmware;
 mod footprint;
 mod packages;
 mod panic_check;
 mod project;
 mod replay;
 mod size;
+mod stack;
 mod step;
 
 pub use commands::replay_text;

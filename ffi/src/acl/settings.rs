@@ -2,7 +2,7 @@
 
 use super::bindings as acl;
 use super::codes::Refusal;
-use crate::capi::life::usual_total;
+use crate::capi::create::usual_total;
 use crate::environment::variable;
 use crate::log_sink::{LogSink, place};
 use weir::units::Bytes;

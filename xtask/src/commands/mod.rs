@@ -9,6 +9,7 @@ mod completions;
 mod demo;
 mod explain;
 mod explore;
+mod firmware;
 mod fuzz;
 mod gpu;
 mod latency;
@@ -36,7 +37,7 @@ struct Entry {
     run: fn(&ArgMatches) -> Result<(), Failure>,
 }
 
-const ALL: [Entry; 21] = [
+const ALL: [Entry; 22] = [
     Entry { parser: demo::parser, run: demo::run },
     Entry { parser: replay::parser, run: replay::run },
     Entry { parser: viz::parser, run: viz::run },
@@ -55,6 +56,7 @@ const ALL: [Entry; 21] = [
     Entry { parser: test::parser, run: test::run },
     Entry { parser: ci::parser, run: ci::run },
     Entry { parser: libs::parser, run: libs::run },
+    Entry { parser: firmware::parser, run: firmware::run },
     Entry { parser: bindgen::parser, run: bindgen::run },
     Entry { parser: completions::parser, run: completions::run },
     Entry { parser: manual::parser, run: manual::run },

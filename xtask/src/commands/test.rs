@@ -1,6 +1,6 @@
 //! `test`: every test of the workspace.
 
-use crate::commands::no_install;
+use crate::commands::{firmware, no_install};
 use crate::failure::Failure;
 use crate::packages::{BROWSER, C_COMPILER, CXX_COMPILER, Need, Permission, System};
 use crate::project;
@@ -12,7 +12,7 @@ const CXX_TESTS: [&str; 2] = ["cpp", "both_languages"];
 
 pub(crate) fn parser() -> Command {
     Command::new("test")
-        .about("Run every test: Rust, documentation, C and C++ examples, the window")
+        .about("Run every test: Rust, documentation, C and C++ examples, the window, firmware images in QEMU")
         .arg(no_install())
         .after_help("Example:\n  cargo xtask test --no-install")
 }
@@ -36,6 +36,7 @@ pub(crate) fn all(system: &System) -> Result<(), Failure> {
     }
     let mut command = project::cargo(["test", "--workspace", "--doc", "--exclude", "weir-viz"]);
     step::run("examples in the documentation", &mut command)?;
+    firmware::every(system)?;
     step::say_skipped();
     step::last("tests of the workspace", &mut workspace(Runner::found(), c, cxx))
 }
