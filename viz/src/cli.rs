@@ -261,6 +261,7 @@ pub fn view(opened: &Opened, picture: &Picture) -> Result<View, PictureError> {
     if let Some(first) = view.notices.first_mut() {
         first.push_str("; what could be read is shown");
     }
+    view.notices.extend(opened.origin.sentence());
     if let Some(asked) = picture.pool {
         let pools = model.pools.len();
         let at = asked.checked_sub(1).filter(|at| *at < pools);

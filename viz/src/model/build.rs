@@ -4,8 +4,8 @@ use super::curve::Tally;
 use super::owned::owned;
 use super::owners::Spans;
 use super::{
-    Curve, Definition, EventIx, Gap, Kind, LifeIx, Link, MarkAt, Model, NameIx, Oddity, Pool, PoolIx, Run, Stream,
-    StreamIx,
+    Curve, Definition, EventIx, Fact, Gap, Kind, LifeIx, Link, MarkAt, Model, NameIx, Oddity, Pool, PoolIx, Run,
+    Stream, StreamIx, Unrecorded,
 };
 use std::collections::HashMap;
 use weir::driver::Properties;
@@ -52,6 +52,12 @@ pub(super) struct Making {
 }
 
 impl Builder {
+    /// A builder for a log that lacks these facts throughout.
+    #[must_use]
+    pub fn without(unrecorded: Unrecorded) -> Self {
+        Self { model: Model { unrecorded, ..Model::default() }, ..Self::default() }
+    }
+
     /// Takes the next record.
     pub fn push(&mut self, stamped: &Stamped<'_>) {
         let Some(kind) = Kind::of(&stamped.record) else {
@@ -137,7 +143,10 @@ impl Builder {
         let pool = &mut self.model.pools[at.at()];
         pool.used = making.used.finish();
         pool.reserved = making.reserved.finish();
-        if !whole {
+        if self.model.unrecorded.has(Fact::Reserved) {
+            // All that is known of it: it is not less than what is used.
+            pool.reserved = pool.used.clone();
+        } else if !whole {
             // Live blocks lie in mapped memory, whatever is missing.
             pool.used = pool.used.at_most(&pool.reserved);
         }
@@ -313,8 +322,12 @@ impl Builder {
             Record::PoolDestroyed { pool, leaked } => self.destroy_pool(event, pool, leaked),
             Record::AttributeSet { pool, attribute, value } => {
                 let at = self.pool(pool);
-                if attribute == Attribute::ReleaseThreshold {
-                    self.set_threshold(at, event, value);
+                match attribute {
+                    Attribute::ReleaseThreshold => self.set_threshold(at, event, value),
+                    // In translated logs: sums that the log states.
+                    Attribute::ReservedMemCurrent => self.making[at.at()].reserved.set(event, signed(value)),
+                    Attribute::UsedMemCurrent => self.making[at.at()].used.set(event, signed(value)),
+                    _ => {}
                 }
             }
             Record::Use { id, stream, .. } => {

@@ -2,7 +2,7 @@
 
 use super::map::stream_name;
 use super::{Selection, source_words, ticks};
-use crate::model::{Birth, Death, EventIx, Kind, Life, LifeIx, Link, Model, Payload};
+use crate::model::{Birth, Death, EventIx, Fact, Kind, Life, LifeIx, Link, Model, Payload};
 use weir::policy::{Blocking, Capture, Growth, Release, Tuning};
 use weir::trace::{MapReason, Record, Refusal, UnmapReason, text};
 use weir::units::Bytes;
@@ -232,7 +232,7 @@ fn event_details(model: &Model, event: EventIx) -> Vec<Line> {
             let words = format!(
                 "used {}, reserved {}, {} live",
                 ticks::bytes(state.used),
-                ticks::bytes(state.reserved),
+                reserved_words(model, state.reserved),
                 ticks::count(state.live as u64)
             );
             lines.push(line("after it", format!("pool {}: {words}", pool.id)));
@@ -270,6 +270,11 @@ fn fields(model: &Model, event: EventIx) -> Vec<Line> {
     lines
 }
 
+/// Reserved bytes, where the log records them.
+pub(super) fn reserved_words(model: &Model, bytes: u64) -> String {
+    if model.unrecorded.has(Fact::Reserved) { "not recorded".to_owned() } else { ticks::bytes(bytes) }
+}
+
 fn life_details(model: &Model, at: LifeIx) -> Vec<Line> {
     let life = model.life(at);
     let mut lines = vec![line("allocation", format!("#{}", life.id))];
@@ -282,8 +287,9 @@ fn life_details(model: &Model, at: LifeIx) -> Vec<Line> {
         Some(asked) => line("asked", ticks::bytes_exact(asked.0)),
         None => line("asked", "not recorded"),
     });
-    lines.push(line("address", address(model, life)));
-    lines.push(line("stream", stream_name(model, life.stream)));
+    let recorded = |fact, words: String| if model.unrecorded.has(fact) { "not recorded".to_owned() } else { words };
+    lines.push(line("address", recorded(Fact::Addresses, address(model, life))));
+    lines.push(line("stream", recorded(Fact::Streams, stream_name(model, life.stream))));
     lines.push(line("malloc", birth(model, life)));
     lines.push(line("free", death(model, life)));
     if let (Some(born), Some(died)) =
