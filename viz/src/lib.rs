@@ -12,6 +12,7 @@ pub mod font;
 pub mod import;
 pub mod model;
 pub mod origin;
+pub mod part;
 pub mod png;
 pub mod scene;
 pub mod source;

@@ -4,9 +4,11 @@
 
 use crate::model::Unrecorded;
 use std::fmt;
+use weir::trace::{Damage, DamageKind};
 
 const FORMAT: &str = "# translated from: ";
 const MISSING: &str = "# not recorded: ";
+const PART: &str = "# part: ";
 const NOTE: &str = "# note: ";
 /// What a line about damage begins with. It may stand at the log's end, too.
 pub(crate) const DAMAGED: &str = "# damaged: ";
@@ -20,6 +22,8 @@ pub struct Origin {
     pub format: String,
     /// What that does not record.
     pub unrecorded: Unrecorded,
+    /// Which part of it this is; empty where it is all.
+    pub part: String,
     /// What else to know of it.
     pub notes: Vec<String>,
     /// What of it could not be read, each with its place.
@@ -50,11 +54,19 @@ impl Origin {
             format.clone_into(&mut self.format);
         } else if let Some(words) = line.strip_prefix(MISSING) {
             self.unrecorded = Unrecorded::parse(words);
+        } else if let Some(part) = line.strip_prefix(PART) {
+            part.clone_into(&mut self.part);
         } else if let Some(note) = line.strip_prefix(NOTE) {
             self.notes.push(note.to_owned());
         } else if let Some(damage) = line.strip_prefix(DAMAGED) {
             self.damages.push(damage.to_owned());
         }
+    }
+
+    /// Whether a damage is none: what a part of a log leaves out was not lost.
+    #[must_use]
+    pub fn expects(&self, damage: &Damage) -> bool {
+        !self.part.is_empty() && matches!(damage.kind, DamageKind::Missing { first: 0, .. })
     }
 
     /// In a sentence, for people; nothing for weir's own logs.
@@ -74,6 +86,9 @@ impl fmt::Display for Origin {
             writeln!(f, "{FORMAT}{}", line(&self.format))?;
             writeln!(f, "{MISSING}{}", self.unrecorded)?;
         }
+        if !self.part.is_empty() {
+            writeln!(f, "{PART}{}", line(&self.part))?;
+        }
         self.notes.iter().try_for_each(|note| writeln!(f, "{NOTE}{}", line(note)))?;
         self.damages.iter().try_for_each(|damage| writeln!(f, "{DAMAGED}{}", line(damage)))
     }
@@ -89,6 +104,7 @@ mod tests {
         let origin = Origin {
             format: "a format".into(),
             unrecorded: Unrecorded::of(&[Fact::Order]),
+            part: "from record 1 on".into(),
             notes: vec!["one".into(), "two".into()],
             damages: vec!["line 3: found x; expected y".into()],
         };

@@ -3,6 +3,7 @@
 use crate::import;
 use crate::model::{Builder, Model};
 use crate::origin::{DAMAGED, Origin};
+use crate::part::Part;
 use crate::unpack::{Packing, unpack};
 use std::fmt;
 use std::io::{ErrorKind, Read};
@@ -133,6 +134,26 @@ pub fn load(path: &Path) -> Result<Vec<u8>, SourceError> {
     as_log(&name, bytes, None)
 }
 
+/// As [`load`], but of the log only a part.
+///
+/// # Errors
+/// As [`load`]; or there is no such part.
+pub fn load_part(path: &Path, part: &Part) -> Result<Vec<u8>, SourceError> {
+    let bytes = load(path)?;
+    if part.is_whole() {
+        return Ok(bytes);
+    }
+    // What is wrong with the whole is said as such.
+    if Reader::new(&bytes).all(|read| read.is_err()) {
+        return read_file(path, &bytes).map(|_| bytes);
+    }
+    part.of(&bytes).map_err(|error| SourceError {
+        name: path.display().to_string(),
+        what: error.to_string(),
+        advice: "Name a record by its number, a time since the first record (such as 20ms), or a mark.".to_owned(),
+    })
+}
+
 /// A file's bytes as a log: themselves, or what they are translated to where another allocator wrote them.
 fn as_log(name: &str, bytes: Vec<u8>, damage: Option<&str>) -> Result<Vec<u8>, SourceError> {
     let Some(translated) = import::translate(&bytes, damage) else {
@@ -173,6 +194,7 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Opened, SourceError> {
                 records += 1;
                 builder.push(&stamped);
             }
+            Err(damage) if origin.expects(&damage) => builder.gap(),
             Err(damage) => {
                 builder.gap();
                 first.get_or_insert(damage);

@@ -108,12 +108,14 @@ pub fn read(name: &str, bytes: &[u8], told: Told) -> Result<Report, SourceError>
     let mut checker = Checker::new(told);
     let mut damages = Vec::new();
     let (mut anything, mut more) = (false, 0_u64);
+    let origin = Origin::of(bytes);
     for read in Reader::new(bytes) {
         match read {
             Ok(stamped) => {
                 anything = true;
                 checker.push(&stamped);
             }
+            Err(damage) if origin.expects(&damage) => checker.damage(damage.kind),
             Err(damage) => {
                 checker.damage(damage.kind);
                 if damages.len() < MOST_DAMAGES {
@@ -131,7 +133,6 @@ pub fn read(name: &str, bytes: &[u8], told: Told) -> Result<Report, SourceError>
     if more > 0 {
         damages.push(format!("and {more} more damaged places"));
     }
-    let origin = Origin::of(bytes);
     damages.extend(origin.damages);
     let mut report = Report { name: name.to_owned(), damages, ..checker.finish() };
     report.spare(origin.unrecorded);

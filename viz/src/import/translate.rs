@@ -354,7 +354,13 @@ impl Translator {
         if recording.more > 0 {
             damages.push(format!("and {} more damaged places", recording.more));
         }
-        let origin = Origin { format: recording.format.to_owned(), unrecorded: recording.unrecorded, notes, damages };
+        let origin = Origin {
+            format: recording.format.to_owned(),
+            unrecorded: recording.unrecorded,
+            notes,
+            damages,
+            ..Origin::default()
+        };
         format!("{}\n{origin}{}", text::HEADER, self.lines).into_bytes()
     }
 }
