@@ -7,6 +7,7 @@
 
 pub mod check;
 pub mod cli;
+pub mod export;
 pub mod floor;
 pub mod font;
 pub mod import;

@@ -130,7 +130,7 @@ impl Part {
 
     fn judge(&self, began: bool, ended: bool, records: u64) -> Result<(), PartError> {
         let missing = match (&self.from, &self.to) {
-            (Some(from), _) if !began => Some(from),
+            (Some(from), _) if !began && !ended => Some(from),
             (_, Some(to @ Place::Mark(_))) if !ended => Some(to),
             _ => None,
         };

@@ -17,6 +17,7 @@ mod snapshot;
 mod table;
 mod translate;
 
+pub(crate) use kineto::MEMORY;
 pub use order::{Order, Place};
 pub use program::{Aside, Block, Op, Program, Tie};
 pub use row::{ImportError, Spot};

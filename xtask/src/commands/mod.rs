@@ -6,6 +6,7 @@ mod check;
 mod ci;
 mod demo;
 mod explore;
+mod export;
 mod fuzz;
 mod latency;
 mod libs;
@@ -28,11 +29,12 @@ struct Entry {
     run: fn(&ArgMatches) -> Result<(), Failure>,
 }
 
-const ALL: [Entry; 15] = [
+const ALL: [Entry; 16] = [
     Entry { parser: demo::parser, run: demo::run },
     Entry { parser: replay::parser, run: replay::run },
     Entry { parser: viz::parser, run: viz::run },
     Entry { parser: check::parser, run: check::run },
+    Entry { parser: export::parser, run: export::run },
     Entry { parser: sim::parser, run: sim::run },
     Entry { parser: explore::parser, run: explore::run },
     Entry { parser: fuzz::parser, run: fuzz::run },
