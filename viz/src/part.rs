@@ -53,7 +53,7 @@ impl Place {
         }
         let timed = UNITS.iter().find_map(|(unit, nanos)| {
             let number: f64 = words.strip_suffix(unit)?.trim_end().parse().ok()?;
-            (number.is_finite() && number >= 0.0).then(|| Self::Time((number * *nanos as f64) as u64))
+            (number.is_finite() && number >= 0.0).then_some(Self::Time((number * *nanos as f64) as u64))
         });
         timed.unwrap_or_else(|| Self::Mark(words.to_owned()))
     }

@@ -150,14 +150,14 @@ impl Operators {
         let inside = asked > 0 && allocated.is_some();
         if let (Some(time), true) = (allocated, inside) {
             let label = cells.text(self.name).map(str::to_owned);
-            happenings.push(at(Some(time), What::Allocate { block, address: None, asked, given: None, label }));
             happenings.extend(self.sums(cells, &self.allocation)?.map(|what| at(Some(time), what)));
+            happenings.push(at(Some(time), What::Allocate { block, address: None, asked, given: None, label }));
         }
         if let Some(time) = released {
+            happenings.extend(self.sums(cells, &self.release)?.map(|what| at(Some(time), what)));
             if inside {
                 happenings.push(at(Some(time), What::Free { block, size: Some(asked) }));
             }
-            happenings.extend(self.sums(cells, &self.release)?.map(|what| at(Some(time), what)));
         }
         Ok(Row { happenings, stream, outside: !inside })
     }

@@ -91,11 +91,11 @@ fn tell(recording: &mut Recording, mut memory: Vec<Memory>) {
         };
         let stream = StreamKey::One(event.stream.unwrap_or(0));
         let (at, time, device) = (Spot::Entry(event.number), Some(event.time), event.device);
-        recording.happenings.push(Happening { at, time, device, stream, what });
         if event.used.is_some() || event.reserved.is_some() {
             let what = What::Sums { used: event.used, reserved: event.reserved };
             recording.happenings.push(Happening { at, time, device, stream, what });
         }
+        recording.happenings.push(Happening { at, time, device, stream, what });
     }
 }
 

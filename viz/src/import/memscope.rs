@@ -109,11 +109,12 @@ impl Columns {
             false => What::Free { block, size: Some(size) },
         };
         let layer = Some(layer.to_owned());
-        let mut rows = vec![(layer.clone(), self.happening(cells, what)?)];
+        let mut rows = Vec::with_capacity(2);
         let (used, reserved) = (attribute("used").and_then(whole), attribute("total").and_then(whole));
         if used.is_some() || reserved.is_some() {
-            rows.push((layer, self.happening(cells, What::Sums { used, reserved })?));
+            rows.push((layer.clone(), self.happening(cells, What::Sums { used, reserved })?));
         }
+        rows.push((layer, self.happening(cells, what)?));
         Ok(rows)
     }
 }

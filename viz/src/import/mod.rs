@@ -7,6 +7,7 @@ mod held;
 mod kineto;
 mod lifetimes;
 mod memscope;
+mod nsight;
 mod order;
 mod pickle;
 mod program;
@@ -14,6 +15,7 @@ mod recording;
 mod rmm;
 mod row;
 mod snapshot;
+mod sqlite;
 mod table;
 mod translate;
 
@@ -31,7 +33,7 @@ use std::io::Read;
 pub const FORMATS: &str = "RMM's CSV (Thread,Time,Action,Pointer,Size,Stream; also record, wait, sync and mark), \
                            lifetimes (id,lower,upper,size), a memory snapshot of PyTorch (pickle), operator_memory.csv \
                            or memory_record.csv of the Ascend profiler, msMemScope's CSV, a Chrome trace with [memory] \
-                           events (JSON); packed by gzip or zstd or not";
+                           events (JSON), Nsight Systems' SQLite; packed by gzip or zstd or not";
 
 /// So many bytes say what a file is.
 const SNIFFED: u64 = 64 << 10;
@@ -49,10 +51,14 @@ enum Format {
     AscendSums,
     MemScope,
     Chrome,
+    Nsight,
 }
 
+/// Whether a line is a format's header.
+type Is = fn(&str) -> bool;
+
 /// What tells formats of text apart: their header.
-const HEADERS: [(fn(&str) -> bool, Format); 5] = [
+const HEADERS: [(Is, Format); 5] = [
     (ascend::is_operators, Format::AscendOperators),
     (ascend::is_sums, Format::AscendSums),
     (memscope::is_header, Format::MemScope),
@@ -139,6 +145,7 @@ impl Format {
             Self::AscendSums => ascend::sums(bytes),
             Self::MemScope => memscope::record(bytes),
             Self::Chrome => kineto::record(bytes),
+            Self::Nsight => nsight::record(bytes),
         }
     }
 }
@@ -147,6 +154,9 @@ impl Format {
 fn sniff(beginning: &[u8]) -> Result<Format, ImportError> {
     if let [0x80, 2..=5, ..] = beginning {
         return Ok(Format::Pickle);
+    }
+    if beginning.starts_with(sqlite::MAGIC) {
+        return Ok(Format::Nsight);
     }
     if kineto::is_trace(beginning) {
         return Ok(Format::Chrome);

@@ -2,7 +2,7 @@
 
 use super::row::{Action, ImportError, Row, Spot, StreamKey};
 use crate::model::Unrecorded;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// Damages that are told one by one.
 const MOST_DAMAGES: usize = 1000;
@@ -13,6 +13,8 @@ pub(super) struct Recording {
     pub(super) format: &'static str,
     pub(super) unrecorded: Unrecorded,
     pub(super) happenings: Vec<Happening>,
+    /// The devices of pools, where a device has several; a pool that is not here is its device's only one.
+    pub(super) devices: BTreeMap<u32, u32>,
     /// What a reader should know beside.
     pub(super) notes: Vec<String>,
     /// What could not be read; the first ones.
@@ -27,6 +29,7 @@ pub(super) struct Happening {
     pub(super) at: Spot,
     /// Nanoseconds, where that is recorded.
     pub(super) time: Option<u64>,
+    /// The device, or the pool: see [`Recording::device`].
     pub(super) device: u32,
     pub(super) stream: StreamKey,
     pub(super) what: What,
@@ -70,7 +73,8 @@ pub(super) enum What {
     Mark {
         name: Option<String>,
     },
-    /// Bytes in use and physical bytes, as the log states them.
+    /// Bytes in use and physical bytes, as the log states them. What a call states that it leaves stands before the call, so
+    /// that they are right after it.
     Sums {
         used: Option<u64>,
         reserved: Option<u64>,
@@ -91,6 +95,11 @@ pub(super) enum What {
 impl Recording {
     pub(super) fn new(format: &'static str, unrecorded: Unrecorded) -> Self {
         Self { format, unrecorded, ..Self::default() }
+    }
+
+    /// The device of a pool.
+    pub(super) fn device(&self, pool: u32) -> u32 {
+        self.devices.get(&pool).copied().unwrap_or(pool)
     }
 
     /// Something that could not be read.
@@ -124,9 +133,10 @@ impl Recording {
 
     /// The device of most allocations.
     pub(super) fn busiest(&self) -> u32 {
-        let mut counts = std::collections::BTreeMap::<u32, u64>::new();
+        let mut counts = BTreeMap::<u32, u64>::new();
         for happening in &self.happenings {
-            *counts.entry(happening.device).or_default() += u64::from(matches!(happening.what, What::Allocate { .. }));
+            *counts.entry(self.device(happening.device)).or_default() +=
+                u64::from(matches!(happening.what, What::Allocate { .. }));
         }
         counts.into_iter().max_by_key(|(device, count)| (*count, std::cmp::Reverse(*device))).map_or(0, |(d, _)| d)
     }
@@ -135,7 +145,7 @@ impl Recording {
     /// were allocated before. A block whose free is not in the file is freed where its name is given to another.
     pub(super) fn rows(&self, device: u32) -> (Vec<Row>, u64) {
         let (mut rows, mut strays, mut live) = (Vec::new(), 0, HashSet::new());
-        for happening in self.happenings.iter().filter(|happening| happening.device == device) {
+        for happening in self.happenings.iter().filter(|happening| self.device(happening.device) == device) {
             let Some(row) = happening.row() else { continue };
             match happening.what {
                 What::Free { block, .. } if !live.remove(&block) => {

@@ -74,6 +74,8 @@ struct Translator {
     live: HashMap<(u32, u64), Live>,
     allocations: u64,
     labels: HashMap<String, LabelId>,
+    /// As the recording has them.
+    devices: BTreeMap<u32, u32>,
     /// Each event's number, and how often it was recorded.
     events: HashMap<u64, (u64, u64)>,
     nothing: u64,
@@ -83,7 +85,7 @@ struct Translator {
 
 impl Translator {
     fn new(recording: &Recording) -> Self {
-        let mut out = Self::default();
+        let mut out = Self { devices: recording.devices.clone(), ..Self::default() };
         for happening in &recording.happenings {
             let extent = out.pools.entry(happening.device).or_insert(Extent::NONE);
             match happening.what {
@@ -116,17 +118,25 @@ impl Translator {
             }
             sums
         });
-        for (device, extent) in self.pools.clone() {
+        let mut granules = BTreeMap::<u32, u64>::new();
+        for (pool, extent) in &self.pools {
+            let granule = granules.entry(recording.device(*pool)).or_insert(extent.granule);
+            *granule = extent.granule.min(*granule);
+        }
+        for (device, granule) in granules {
             let properties = Properties {
-                granularity: Bytes(extent.granule),
+                granularity: Bytes(granule),
                 alignment: Bytes(1),
                 total: Bytes::ZERO,
                 capabilities: Capabilities::empty(),
             };
             self.put(Record::DeviceDef { device: DeviceId(device), properties });
-            let range = unknown(&extent).saturating_add(placeless.get(&device).copied().unwrap_or(0));
-            let config = PoolConfig { reuse: Reuse::empty(), ..PoolConfig::new(DeviceId(device)) };
-            let (pool, base) = (pool(device), DevicePtr(extent.base));
+        }
+        for (number, extent) in self.pools.clone() {
+            let range = unknown(&extent).saturating_add(placeless.get(&number).copied().unwrap_or(0));
+            let device = DeviceId(recording.device(number));
+            let config = PoolConfig { reuse: Reuse::empty(), ..PoolConfig::new(device) };
+            let (pool, base) = (pool(number), DevicePtr(extent.base));
             self.put(Record::PoolDef { pool, base, range: Bytes(range), config });
         }
     }
@@ -307,16 +317,17 @@ impl Translator {
 
     /// The stream, defined where it is new.
     fn stream(&mut self, happening: &Happening) -> StreamId {
+        let device = self.devices.get(&happening.device).copied().unwrap_or(happening.device);
         let key = match happening.stream {
             StreamKey::One(key) => key,
             StreamKey::Device => 0,
         };
         let next = self.streams.len();
-        let place = *self.streams.entry((happening.device, key)).or_insert(next);
+        let place = *self.streams.entry((device, key)).or_insert(next);
         let stream = StreamId::from_raw(FIRST | place as u64);
         if place == next {
             self.seqs.push(0);
-            let (device, kind) = (DeviceId(happening.device), StreamKind::NonBlocking);
+            let (device, kind) = (DeviceId(device), StreamKind::NonBlocking);
             self.put(Record::StreamDef { stream, device, kind });
         }
         stream

@@ -40,6 +40,9 @@ pub struct Builder {
 pub(super) struct Making {
     pub(super) used: Tally,
     pub(super) reserved: Tally,
+    /// Sums that a translated log states, in place of counting.
+    pub(super) stated_used: Vec<(EventIx, u64)>,
+    pub(super) stated_reserved: Vec<(EventIx, u64)>,
     pub(super) threshold: Vec<(EventIx, u64)>,
     pub(super) threshold_now: u64,
     pub(super) live: Spans<LifeIx>,
@@ -143,10 +146,15 @@ impl Builder {
         let pool = &mut self.model.pools[at.at()];
         pool.used = making.used.finish();
         pool.reserved = making.reserved.finish();
+        let stated = |all: &[(EventIx, u64)]| all.first().map(|first| Curve::new(first.1, all));
+        let (used, reserved) = (stated(&making.stated_used), stated(&making.stated_reserved));
+        let counted = used.is_none() && reserved.is_none();
+        pool.used = used.unwrap_or_else(|| std::mem::take(&mut pool.used));
+        pool.reserved = reserved.unwrap_or_else(|| std::mem::take(&mut pool.reserved));
         if self.model.unrecorded.has(Fact::Reserved) {
             // All that is known of it: it is not less than what is used.
             pool.reserved = pool.used.clone();
-        } else if !whole {
+        } else if !whole && counted {
             // Live blocks lie in mapped memory, whatever is missing.
             pool.used = pool.used.at_most(&pool.reserved);
         }
@@ -325,8 +333,8 @@ impl Builder {
                 match attribute {
                     Attribute::ReleaseThreshold => self.set_threshold(at, event, value),
                     // In translated logs: sums that the log states.
-                    Attribute::ReservedMemCurrent => self.making[at.at()].reserved.set(event, signed(value)),
-                    Attribute::UsedMemCurrent => self.making[at.at()].used.set(event, signed(value)),
+                    Attribute::ReservedMemCurrent => self.making[at.at()].stated_reserved.push((event, value)),
+                    Attribute::UsedMemCurrent => self.making[at.at()].stated_used.push((event, value)),
                     _ => {}
                 }
             }

@@ -144,11 +144,6 @@ impl Tally {
         self.changes.push((at, by));
     }
 
-    /// It has this value from this record on.
-    pub(super) fn set(&mut self, at: EventIx, value: i64) {
-        self.add(at, value.saturating_sub(self.now));
-    }
-
     /// It changed by so much in the missing records before this one.
     pub(super) fn unseen(&mut self, before: EventIx, by: i64) {
         let explains = match by.signum() == self.unexplained.signum() {
