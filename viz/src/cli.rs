@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub const USAGE: &str = "\
 usage: weir-viz FILE [--screenshot OUT.png|OUT.svg] [options]
 
-FILE is an event log of weir, binary or text. Without --screenshot a window opens.
+FILE is an event log of weir, binary or text, or another allocator's log. Without --screenshot a window opens.
 
   --screenshot OUT   write the picture to OUT instead (PNG or SVG, by its ending); needs no display
   --size WxH         size of the picture or window in points (default 1600x1000)

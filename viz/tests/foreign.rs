@@ -59,6 +59,19 @@ fn what_a_format_cannot_record_is_held_against_nobody() {
     assert_eq!(report.total(), 1, "{report}");
 }
 
+/// Programs that make logs may count where an allocator has addresses.
+#[test]
+fn pointers_that_overlap_are_names() {
+    let text =
+        "Thread,Time,Action,Pointer,Size,Stream\n1,1,allocate,0x1,300,0\n1,2,allocate,0x2,100,1\n1,3,free,0x1,300,0\n";
+    let opened = open("names.csv", text.as_bytes());
+    assert!(opened.model.unrecorded.has(Fact::Addresses));
+    assert_eq!(opened.origin.notes[0], "live blocks overlap: the pointers are names, and no addresses");
+    assert_eq!(sizes(&opened.model), [(300, true), (100, false)]);
+    let report = check::open(&file("names.csv", text.as_bytes()), Told::Accept).unwrap();
+    assert!(report.is_clean(), "{report}");
+}
+
 #[test]
 fn damaged_rows_are_named_and_the_others_read() {
     let text = RMM.replace("0x2000,100", "0x2000,many").replace("allocate failure", "allocate perhaps");

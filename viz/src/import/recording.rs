@@ -131,6 +131,28 @@ impl Recording {
         recording
     }
 
+    /// Whether blocks are live on the same bytes at once: their addresses are names then, and no places.
+    pub(super) fn overlaps(&self) -> bool {
+        let mut live: BTreeMap<(u32, u64), u64> = BTreeMap::new();
+        for happening in &self.happenings {
+            let device = happening.device;
+            match happening.what {
+                What::Allocate { block, address: Some(address), asked, given, .. } if block == address => {
+                    let end = address.saturating_add(given.unwrap_or(asked));
+                    let below = live.range((device, 0)..(device, end)).next_back();
+                    // A block whose free is not in the log may have its successor at its place.
+                    if below.is_some_and(|((_, start), known)| *start != address && *known > address) {
+                        return true;
+                    }
+                    live.insert((device, address), end);
+                }
+                What::Free { block, .. } => drop(live.remove(&(device, block))),
+                _ => {}
+            }
+        }
+        false
+    }
+
     /// The device of most allocations.
     pub(super) fn busiest(&self) -> u32 {
         let mut counts = BTreeMap::<u32, u64>::new();

@@ -79,6 +79,11 @@ pub(super) fn record(bytes: &[u8]) -> Result<Recording, ImportError> {
     if recording.happenings.iter().any(ordered) {
         recording.unrecorded = recording.unrecorded.but(Fact::Order);
     }
+    if recording.overlaps() {
+        recording.unrecorded = recording.unrecorded.and(Fact::Addresses);
+        recording.happenings.iter_mut().for_each(Happening::forget_address);
+        recording.notes.push("live blocks overlap: the pointers are names, and no addresses".to_owned());
+    }
     let (mut last, mut days) = (0, 0);
     for time in recording.happenings.iter_mut().filter_map(|happening| happening.time.as_mut()) {
         // Threads write their rows a little late; half a day late is the next day.
