@@ -91,7 +91,12 @@ fn lifetimes_have_no_addresses_streams_and_times() {
         assert!(opened.model.unrecorded.has(fact), "{fact:?}");
     }
     let svg = weir_viz::svg::write(&cli::draw(&opened, &Picture { select: Some(1), ..Picture::default() }).unwrap());
-    assert!(svg.matches("not recorded").count() >= 3, "address, stream, source");
+    for words in ["threshold: not recorded", "reserved: not recorded"] {
+        assert!(svg.contains(words), "{words}");
+    }
+    // Address, stream, source, where its memory came from and went to, beside those two and the lists.
+    assert!(svg.matches(">not recorded<").count() >= 5, "{svg}");
+    assert!(!svg.contains("source=grow"), "what a translated record has in its place is not shown");
 }
 
 /// The snapshot of `data/snapshot.py`; the figures are its own.

@@ -1,6 +1,6 @@
 //! Writes a log in a format that takes long to build: what `cargo xtask export` runs for Parquet.
 //!
-//! usage: weir-export LOG FORMAT OUT [FROM [TO]]; an empty FROM or TO is the log's beginning or end.
+//! usage: `weir-export LOG FORMAT OUT [FROM [TO]]`; an empty FROM or TO is the log's beginning or end.
 
 use std::path::Path;
 use std::process::ExitCode;

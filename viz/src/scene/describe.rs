@@ -305,9 +305,14 @@ fn life_details(model: &Model, at: LifeIx) -> Vec<Line> {
     }
     lines.push(line("source", life.source.map_or("not recorded", source_sentence)));
     waited_for(model, at, &mut lines);
-    links(model, "came from", model.came_from(at), life.given.0, &mut lines);
-    links(model, "went to", model.went_to(at), life.given.0, &mut lines);
-    if let Some(born) = life.born() {
+    if model.unrecorded.has(Fact::Addresses) {
+        lines.extend(["came from", "went to"].map(|key| line(key, "not recorded")));
+    } else {
+        links(model, "came from", model.came_from(at), life.given.0, &mut lines);
+        links(model, "went to", model.went_to(at), life.given.0, &mut lines);
+    }
+    // A translated record's fields have values where the log has none.
+    if let Some(born) = life.born().filter(|_| model.unrecorded.is_empty()) {
         lines.extend(fields(model, born));
     }
     lines

@@ -124,6 +124,9 @@ fn threshold_words(context: &Context<'_>) -> String {
         return "threshold".to_owned();
     };
     let all = pool.threshold.extremes(EventIx(0), context.model.events.end());
+    if context.model.unrecorded.has(Fact::Limit) && all == (0, 0) {
+        return "threshold: not recorded".to_owned();
+    }
     match all {
         (low, high) if low != high => "threshold".to_owned(),
         (u64::MAX, _) => "threshold: all kept".to_owned(),
