@@ -48,8 +48,8 @@ pub mod units;
 pub use id::MAX_DEVICES;
 pub use pool::PoolStats;
 pub use runtime::{
-    Arenas, BlockInfo, Capacities, Capture, Counters, Lock, Recorded, Runtime, State, Storage, StreamConfig, Trimmed,
-    Violation,
+    Access, Arenas, BlockInfo, Candidate, Capacities, Capture, Counters, Lock, Outlook, Recorded, Runtime, State,
+    Storage, StreamConfig, Trimmed, Violation,
 };
 
 /// What arenas are made of, for embedders that build [`Arenas`] from memory of their own: slices filled with

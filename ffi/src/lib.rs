@@ -5,7 +5,7 @@
 //! * [`table`]: a driver given as a table of C functions.
 //! * [`capi`]: the functions of `weir.h` and `weir_torch.h`; [`bindings`] is those headers as the compiler sees them.
 //! * [`acl`]: the part of CANN's `acl/acl.h` that memory pools need, on the host driver.
-//! * [`interpose`]: `libweir_acl.so`, CANN's interface in front of the vendor's library.
+//! * [`interpose`]: `libweir_acl.so` and `libweir_cuda.so`, memory pools in front of the vendors' libraries.
 //! * [`arenas`] and [`lock`]: what hosted programs give a runtime.
 #![cfg_attr(not(feature = "std"), no_std)]
 
@@ -36,6 +36,8 @@ pub mod lock;
 mod log_sink;
 #[cfg(all(feature = "std", target_os = "linux"))]
 mod owned;
+#[cfg(all(feature = "std", target_os = "linux"))]
+mod pool;
 #[cfg(all(feature = "std", target_os = "linux"))]
 mod size;
 pub mod table;

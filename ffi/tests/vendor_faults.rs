@@ -16,9 +16,83 @@ mod vendor_world;
 
 use corpus::{Program, corpus};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use vendor_support::Standin;
-use vendor_world::{Plan, Tally, run};
-use weir_ffi::vendor::Vendor;
+use vendor_support::{Left, Standin};
+use vendor_world::{Bench, Plan, Tally, run};
+use weir::driver::{Driver, NativeStream};
+use weir::units::{Bytes, DevicePtr, KIB};
+use weir_ffi::vendor::{Vendor, VendorDriver};
+
+/// Small, so that the many runs write little.
+const GRANULE: u64 = 64 * KIB;
+
+/// A vendor's driver on its stand-in: the calls that fail are the vendor's.
+struct OnStandin<'s> {
+    standin: &'s Standin,
+    driver: VendorDriver,
+}
+
+impl Driver for OnStandin<'_> {
+    weir::hand_on!(self => self.driver);
+}
+
+/// A byte that is not 0, and another one than most.
+fn byte(value: u64) -> Option<u8> {
+    u8::try_from(value % 251 + 1).ok()
+}
+
+impl Bench for OnStandin<'_> {
+    fn granule(&self) -> u64 {
+        GRANULE
+    }
+
+    fn stream(&self) -> NativeStream {
+        self.standin.stream(0)
+    }
+
+    fn write(&self, on: NativeStream, at: DevicePtr, bytes: Bytes, value: u64) {
+        self.standin.kernel(on, at, bytes, None, byte(value));
+    }
+
+    fn expect(&self, on: NativeStream, at: DevicePtr, bytes: Bytes, value: u64) {
+        self.standin.kernel(on, at, bytes, byte(value), None);
+    }
+
+    fn work(&self, on: NativeStream) {
+        self.standin.kernel(on, DevicePtr(0), Bytes(0), None, None);
+    }
+
+    fn run(&self) {
+        self.standin.run();
+    }
+
+    fn fail(&self, after: u64, times: u64, code: i32) {
+        self.standin.fail(None, after, times, code);
+    }
+
+    fn calls(&self) -> u64 {
+        self.standin.calls(None)
+    }
+
+    fn granules(&self) -> u64 {
+        self.standin.left().handles
+    }
+
+    fn ranges(&self) -> u64 {
+        self.standin.left().reservations
+    }
+
+    fn inspect(&self, context: &str) {
+        assert_eq!(self.standin.violation(), "", "{context}");
+    }
+}
+
+fn run_on(standin: &Standin, program: &Program, plan: Plan) -> (u64, Tally) {
+    standin.fail(None, 0, 0, 0);
+    standin.setup(1, GRANULE, program.total);
+    let ran = run(OnStandin { standin, driver: standin.driver() }, program, plan);
+    assert_eq!((standin.violation(), standin.left()), (String::new(), Left::default()));
+    ran
+}
 
 /// A failure, and a device that is full.
 const CUDA: &[i32] = &[999, 2];
@@ -32,7 +106,7 @@ fn enumerate(vendor: Vendor, name: &str, codes: &[i32], plans: fn(u64, i32) -> P
     let mut tally = Tally::default();
     let mut broken = Vec::new();
     let mut under = |program: &Program, plan: Plan| {
-        let ran = catch_unwind(AssertUnwindSafe(|| run(&standin, program, plan)));
+        let ran = catch_unwind(AssertUnwindSafe(|| run_on(&standin, program, plan)));
         match ran {
             Ok((calls, one)) => {
                 tally.add(one);

@@ -7,6 +7,8 @@
 
 pub mod check;
 pub mod cli;
+pub mod compare;
+pub mod explain;
 pub mod export;
 pub mod floor;
 pub mod font;
@@ -15,6 +17,8 @@ pub mod model;
 pub mod origin;
 pub mod part;
 pub mod png;
+pub mod rebuild;
+pub mod report;
 pub mod scene;
 pub mod source;
 pub mod svg;

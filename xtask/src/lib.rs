@@ -1,4 +1,4 @@
-//! The project's commands: `cargo xtask`, and later the installed binary. A library, so that what reads other people's
+//! The project's commands: `cargo xtask`, and the installed binary `weir`. A library, so that what reads other people's
 //! files can be given bytes that are none.
 
 // They panic where nobody reads; `say!` and `tell!` do not.
@@ -23,10 +23,12 @@ pub use commands::replay_text;
 use failure::Failure;
 use std::process::ExitCode;
 
-/// Does what the command line says.
+pub use commands::Name;
+
+/// Does what the command line says, as the program of this name.
 #[must_use]
-pub fn main() -> ExitCode {
-    let outcome = match commands::parser().try_get_matches() {
+pub fn main(name: Name) -> ExitCode {
+    let outcome = match commands::parser(name).try_get_matches() {
         Ok(matches) => commands::run(&matches),
         Err(error) => {
             say::usage(&error);

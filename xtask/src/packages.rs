@@ -55,6 +55,14 @@ pub(crate) const LIBCLANG: Need = Need {
 pub(crate) const VALGRIND: Need =
     Need { what: "valgrind", why: "counting instructions", probe: Probe::Program(&["valgrind"]), package: "valgrind" };
 
+/// A browser, which looks at the report's page. Large, so it is used where it is and never installed.
+pub(crate) const BROWSER: Need = Need {
+    what: "a browser",
+    why: "looking at the report's page",
+    probe: Probe::Program(&["chromium", "chromium-browser", "google-chrome"]),
+    package: "chromium",
+};
+
 /// What the window opens at run time.
 pub(crate) const WINDOW: [Need; 8] = [
     window_library("libGL.so.1", "libgl1"),

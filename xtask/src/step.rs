@@ -62,6 +62,19 @@ pub(crate) fn typed(command: &Command) -> String {
     settings.chain([program]).chain(arguments).collect::<Vec<_>>().join(" ")
 }
 
+/// The words of a line as a shell takes it apart, single quotes being the only ones.
+#[cfg(test)]
+pub(crate) fn words(line: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for (at, part) in line.split('\'').enumerate() {
+        match at % 2 {
+            0 => words.extend(part.split_whitespace().map(str::to_owned)),
+            _ => words.push(part.to_owned()),
+        }
+    }
+    words
+}
+
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,:+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -40,6 +40,7 @@ mod beside;
 mod events;
 mod free;
 mod grow;
+mod judge;
 mod ladder;
 mod lock;
 mod malloc;
@@ -57,6 +58,7 @@ mod verify;
 
 pub use crate::policy::Capture;
 pub use events::Recorded;
+pub use judge::{Access, Candidate, Outlook};
 pub use lock::Lock;
 pub use release::Trimmed;
 pub use report::BlockInfo;

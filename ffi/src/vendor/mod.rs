@@ -22,11 +22,12 @@
 //!
 //! # Streams
 //!
-//! A [`NativeStream`] is the vendor's handle (`CUstream`, `hipStream_t`, `aclrtStream`) as a number. Programs make their
-//! streams with the vendor's own functions, in the device's *primary* context (CUDA: what the runtime interface uses,
-//! and `cuDevicePrimaryCtxRetain` gives) or *default* context (ACL: what `aclrtSetDevice` makes). Others are refused
-//! where a call names them: a device's synchronisation does not cover them. The default stream (0) may be used while
-//! one device alone is in use; CUDA's per-thread default stream may not, since it is another one for each caller.
+//! A [`NativeStream`](weir::driver::NativeStream) is the vendor's handle (`CUstream`, `hipStream_t`, `aclrtStream`) as
+//! a number. Programs make their streams with the vendor's own functions, in the device's *primary* context (CUDA: what
+//! the runtime interface uses, and `cuDevicePrimaryCtxRetain` gives) or *default* context (ACL: what `aclrtSetDevice`
+//! makes). Others are refused where a call names them: a device's synchronisation does not cover them. The default
+//! stream (0) may be used while one device alone is in use; CUDA's per-thread default stream may not, since it is
+//! another one for each caller.
 //!
 //! # What a device can do
 //!
@@ -206,8 +207,12 @@ pub(crate) fn open(vendor: Vendor, library: Option<&OsStr>) -> Result<weir_drive
     Err(VendorError::Library(format!("{missing}; {} can name another one", vendor.variable())))
 }
 
-/// Loads a vendor's library alone, and answers the system's handle of it. It stays loaded.
-pub(crate) fn load(vendor: Vendor) -> Result<*mut c_void, VendorError> {
+/// Loads a vendor's library alone, by the [same rules](self#which-library), and answers the system's handle of it (as
+/// `dlopen` does, never null). It stays loaded.
+///
+/// # Errors
+/// The library is not there or does not load, or its name is neither an absolute path nor a file name.
+pub fn load(vendor: Vendor) -> Result<*mut c_void, VendorError> {
     let mut missing = String::new();
     for name in candidates(vendor, None)? {
         // SAFETY: a string. What the library does when it is loaded is what a program linked with it has done too.

@@ -14,7 +14,7 @@
 
 enum { MAX_DEVICES = 4, MAX_RANGES = 64, MAX_HANDLES = 512, MAX_NAMES = 64, MAX_STREAMS = 256, MAX_BLOCKS = 64 };
 
-enum { RECORD, WAIT, KERNEL };
+enum { RECORD, WAIT, KERNEL, CALL };
 
 /* A piece of work in a stream's queue. */
 struct work {
@@ -23,9 +23,13 @@ struct work {
     /* WAIT: how far another stream must have come. */
     struct standin_stream *other;
     uint64_t position;
-    /* KERNEL */
+    /* KERNEL, CALL: what it uses */
     uint64_t at, bytes;
+    /* KERNEL */
     int expected, value;
+    /* CALL */
+    void (*perform)(void *argument);
+    void *argument;
 };
 
 struct standin_stream {
@@ -34,13 +38,15 @@ struct standin_stream {
     uint64_t queued, done;
     /* Destroyed ones stay: their handles are given out again, and their positions go on. */
     int gone;
+    int blocking, captured;
+    uint64_t id;
 };
 
 struct standin_event {
     struct standin_context *context;
     int live;
     struct standin_event *next;
-    int was_reset;
+    int was_reset, was_captured;
     /* The latest record; null: never recorded. */
     struct standin_stream *stream;
     uint64_t position;
@@ -94,7 +100,7 @@ static struct {
         const char *name;
         uint64_t calls;
     } names[MAX_NAMES];
-    uint64_t calls;
+    uint64_t calls, ids;
     int version, kind;
     char violation[256];
 } world;
@@ -331,7 +337,7 @@ static int is_in_use(uint64_t at, uint64_t bytes)
 {
     for (unsigned i = 0; i < world.stream_count; i++) {
         for (struct work *work = world.streams[i]->head; work != NULL; work = work->next) {
-            if (work->kind == KERNEL && work->at < at + bytes && at < work->at + work->bytes) {
+            if (work->kind >= KERNEL && work->at < at + bytes && at < work->at + work->bytes) {
                 return 1;
             }
         }
@@ -368,16 +374,24 @@ static int is_block(uint64_t at, uint64_t bytes)
     return 0;
 }
 
-static void run_kernel(const struct work *work)
+int standin_may_use(uint64_t begin, uint64_t bytes)
 {
-    int is_mapped = !is_block(work->at, work->bytes);
-    for (uint64_t at = work->at; is_mapped && at < work->at + work->bytes;
+    int is_mapped = !is_block(begin, bytes);
+    for (uint64_t at = begin; is_mapped && at < begin + bytes;
          at = at / world.granule * world.granule + world.granule) {
         struct handle *handle = mapped_at(at);
         if (handle == NULL || !handle->with_access) {
             standin_wrong("a kernel used memory that is not mapped, or that it may not use");
-            return;
+            return 0;
         }
+    }
+    return 1;
+}
+
+static void run_kernel(const struct work *work)
+{
+    if (!standin_may_use(work->at, work->bytes)) {
+        return;
     }
     unsigned char *bytes = (unsigned char *)(uintptr_t)work->at;
     for (uint64_t i = 0; work->expected >= 0 && i < work->bytes; i++) {
@@ -391,17 +405,27 @@ static void run_kernel(const struct work *work)
     }
 }
 
+/* Whatever is set up anew. */
+static int ignores_waits;
+
+void standin_ignore_waits(void)
+{
+    ignores_waits = 1;
+}
+
 /* Works a stream off up to a position, and others as far as it waits for them. A wait is for what was queued before it,
  * so this ends. */
 static void run_until(struct standin_stream *stream, uint64_t position)
 {
     while (stream->done < position) {
         struct work *work = stream->head;
-        if (work->kind == WAIT && work->other->done < work->position) {
+        if (work->kind == WAIT && !ignores_waits && work->other->done < work->position) {
             run_until(work->other, work->position);
         }
         if (work->kind == KERNEL) {
             run_kernel(work);
+        } else if (work->kind == CALL) {
+            work->perform(work->argument);
         }
         stream->head = work->next;
         stream->done++;
@@ -412,7 +436,7 @@ static void run_until(struct standin_stream *stream, uint64_t position)
     }
 }
 
-static void queue(struct standin_stream *stream, struct work what)
+static void append(struct standin_stream *stream, struct work what)
 {
     struct work *work = malloc(sizeof *work);
     if (work == NULL) {
@@ -425,11 +449,54 @@ static void queue(struct standin_stream *stream, struct work what)
     stream->queued++;
 }
 
-/* The stream of a handle; null is the current context's default one. */
+static void append_wait(struct standin_stream *stream, struct standin_stream *other)
+{
+    if (other != stream && other->done < other->queued) {
+        append(stream, (struct work){.kind = WAIT, .other = other, .position = other->queued});
+    }
+}
+
+/* Queues work. On the default stream it comes after all blocking streams, and they come after it. */
+static void queue(struct standin_stream *stream, struct work what)
+{
+    if (stream->captured) {
+        return;
+    }
+    struct standin_stream *shared = &world.defaults[stream->context->device];
+    for (unsigned i = 0; stream == shared && i < world.stream_count; i++) {
+        if (world.streams[i]->blocking && world.streams[i]->context == stream->context) {
+            append_wait(stream, world.streams[i]);
+        }
+    }
+    if (stream->blocking && shared->context == stream->context) {
+        append_wait(stream, shared);
+    }
+    append(stream, what);
+}
+
+static struct standin_stream *add_stream(struct standin_stream *stream, struct standin_context *context);
+
+/* The thread's own default stream, by device. */
+static __thread struct standin_stream *own[MAX_DEVICES];
+
+static struct standin_stream *own_stream(struct standin_context *context)
+{
+    struct standin_stream **place = &own[context->device];
+    if (*place == NULL) {
+        *place = add_stream(malloc(sizeof **place), context);
+        (*place)->blocking = 1;
+    }
+    return *place;
+}
+
+/* The stream of a handle; null and 1 are the current context's default one, 2 is the thread's own. */
 static struct standin_stream *stream_of(struct standin_stream *stream)
 {
-    if (stream == NULL) {
-        return current != NULL && current == &world.contexts[current->device] ? &world.defaults[current->device] : NULL;
+    if ((uintptr_t)stream <= 2) {
+        if (current == NULL || current != &world.contexts[current->device]) {
+            return NULL;
+        }
+        return (uintptr_t)stream == 2 ? own_stream(current) : &world.defaults[current->device];
     }
     for (unsigned i = 0; i < world.stream_count; i++) {
         if (world.streams[i] == stream && !stream->gone) {
@@ -437,6 +504,16 @@ static struct standin_stream *stream_of(struct standin_stream *stream)
         }
     }
     return NULL;
+}
+
+int standin_queue(struct standin_stream *handle, uint64_t at, uint64_t bytes, void (*perform)(void *), void *argument)
+{
+    struct standin_stream *stream = stream_of(handle);
+    if (stream == NULL) {
+        return STANDIN_BAD_HANDLE;
+    }
+    queue(stream, (struct work){.kind = CALL, .at = at, .bytes = bytes, .perform = perform, .argument = argument});
+    return STANDIN_OK;
 }
 
 struct standin_context *standin_owner(struct standin_stream *handle)
@@ -500,7 +577,8 @@ int standin_record(struct standin_event *event, struct standin_stream *handle)
         return STANDIN_OTHER_CONTEXT;
     }
     queue(stream, (struct work){.kind = RECORD});
-    event->stream = stream;
+    event->was_captured = stream->captured;
+    event->stream = stream->captured ? NULL : stream;
     event->position = stream->queued;
     return STANDIN_OK;
 }
@@ -510,6 +588,11 @@ int standin_wait(struct standin_stream *handle, struct standin_event *event)
     struct standin_stream *stream = stream_of(handle);
     if (!is_event(event) || stream == NULL) {
         return STANDIN_BAD_HANDLE;
+    }
+    if (event->was_captured) {
+        /* The stream joins the capture. */
+        stream->captured = 1;
+        return STANDIN_OK;
     }
     if (event->stream == NULL && (event->was_reset || world.reuses_events)) {
         return STANDIN_OK;
@@ -551,6 +634,9 @@ int standin_stream_query(struct standin_stream *handle)
     if (stream == NULL) {
         return STANDIN_BAD_HANDLE;
     }
+    if (stream->captured) {
+        return standin_wrong("asked a stream that is captured");
+    }
     return stream->done < stream->queued ? STANDIN_PENDING : STANDIN_OK;
 }
 
@@ -559,6 +645,9 @@ int standin_stream_synchronise(struct standin_stream *handle)
     struct standin_stream *stream = stream_of(handle);
     if (stream == NULL) {
         return STANDIN_BAD_HANDLE;
+    }
+    if (stream->captured) {
+        return standin_wrong("waited for a stream that is captured");
     }
     run_until(stream, stream->queued);
     return STANDIN_OK;
@@ -589,7 +678,7 @@ static struct standin_stream *add_stream(struct standin_stream *stream, struct s
     if (stream == NULL || world.stream_count == MAX_STREAMS) {
         abort();
     }
-    *stream = (struct standin_stream){.context = context};
+    *stream = (struct standin_stream){.context = context, .id = ++world.ids};
     stream->tail = &stream->head;
     world.streams[world.stream_count++] = stream;
     return stream;
@@ -603,8 +692,9 @@ int standin_stream_create(struct standin_stream **stream)
     for (unsigned i = world.stream_count; i-- > 0;) {
         if (world.streams[i]->gone) {
             *stream = world.streams[i];
-            (*stream)->gone = 0;
+            (*stream)->gone = (*stream)->blocking = (*stream)->captured = 0;
             (*stream)->context = current;
+            (*stream)->id = ++world.ids;
             return STANDIN_OK;
         }
     }
@@ -648,6 +738,56 @@ int standin_stream_drop(struct standin_stream *stream)
         stream->gone = 1;
     }
     return result;
+}
+
+void standin_stream_blocks(struct standin_stream *stream)
+{
+    stream->blocking = 1;
+}
+
+uint64_t standin_stream_id(struct standin_stream *handle)
+{
+    struct standin_stream *stream = stream_of(handle);
+    return stream != NULL ? stream->id : 0;
+}
+
+int standin_capture(struct standin_stream *handle, int on)
+{
+    struct standin_stream *stream = stream_of(handle);
+    if (stream == NULL) {
+        return STANDIN_BAD_HANDLE;
+    }
+    stream->captured = on;
+    for (unsigned i = 0; !on && i < world.stream_count; i++) {
+        /* The others have joined it. */
+        world.streams[i]->captured = 0;
+    }
+    return STANDIN_OK;
+}
+
+int standin_is_captured(struct standin_stream *handle)
+{
+    struct standin_stream *stream = stream_of(handle);
+    return stream != NULL ? stream->captured : -1;
+}
+
+unsigned standin_captures(void)
+{
+    unsigned captures = 0;
+    for (unsigned i = 0; i < world.stream_count; i++) {
+        captures += world.streams[i]->captured != 0;
+    }
+    return captures;
+}
+
+void standin_context_end(struct standin_context *context)
+{
+    run_context(context);
+    for (unsigned i = 0; i < world.stream_count; i++) {
+        struct standin_stream *stream = world.streams[i];
+        int is_default = stream == &world.defaults[context->device] || stream == own[context->device];
+        stream->gone |= stream->context == context && !is_default;
+    }
 }
 
 int standin_reset(struct standin_event *event, struct standin_stream *handle)
@@ -828,6 +968,7 @@ unsigned standin_is_current(void)
 void standin_kernel(struct standin_stream *stream, uint64_t at, uint64_t bytes, int expected, int value)
 {
     pthread_mutex_lock(&lock);
+    stream = (uintptr_t)stream <= 2 ? stream_of(stream) : stream;
     queue(stream, (struct work){.kind = KERNEL, .at = at, .bytes = bytes, .expected = expected, .value = value});
     pthread_mutex_unlock(&lock);
 }

@@ -89,8 +89,25 @@ int standin_malloc(uint64_t bytes, uint64_t *at);
 int standin_free(uint64_t at);
 /** The context of a device that programs make for themselves; one at a time. */
 struct standin_context *standin_foreign(unsigned device);
+/** Queues a call that uses these bytes; it is made once, or never where the stream's work is given up. */
+int standin_queue(struct standin_stream *stream, uint64_t at, uint64_t bytes, void (*perform)(void *argument),
+                  void *argument);
+/** Whether kernels may use these bytes; if not, that is kept as wrong. */
+int standin_may_use(uint64_t at, uint64_t bytes);
 /** All streams of the current context. */
 int standin_synchronise(void);
+/** The default stream that all threads share (`1`, and null) orders itself against this one, as CUDA documents. */
+void standin_stream_blocks(struct standin_stream *stream);
+/** A number that no other stream has had; 0: it is none. */
+uint64_t standin_stream_id(struct standin_stream *handle);
+/** The stream's calls are captured from now on (1), or no longer (0): nothing is queued. */
+int standin_capture(struct standin_stream *handle, int on);
+/** Whether it is captured; -1: it is none. */
+int standin_is_captured(struct standin_stream *handle);
+/** How many streams are. */
+unsigned standin_captures(void);
+/** All that is in a context ends: its work, streams and events. */
+void standin_context_end(struct standin_context *context);
 /** The context of a stream; null: it is none. A null stream is the current context's default one. */
 struct standin_context *standin_owner(struct standin_stream *stream);
 
@@ -113,6 +130,8 @@ EXPORT int standin_wanted_kind(void);
 EXPORT void standin_event_limit(unsigned limit);
 /** New events have the handles of destroyed ones, and waits for events that were never recorded are passed over. */
 EXPORT void standin_reuse_events(void);
+/** From now on no stream waits for another one: a device that does not keep its promises. */
+EXPORT void standin_ignore_waits(void);
 /** What was done wrong first; empty: nothing. */
 EXPORT const char *standin_violation(void);
 /** Streams as the program makes them, in the device's usual context, or in one of the program's own. */

@@ -1,24 +1,46 @@
-//! A runtime on a vendor's stand-in, and the programs of the core's corpus on it, while calls of the vendor's fail.
+//! A runtime on a device with real bytes, and the programs of the core's corpus on it, while calls of the device's fail.
 
 use super::corpus::Program;
 use super::op::{At, Op, Shape};
-use super::vendor_support::{Left, Standin};
 use std::collections::BTreeMap;
 use weir::driver::{Driver, NativeStream, Target};
 use weir::error::{FreeError, MallocError, OrderError, PoolError, UseError};
 use weir::id::{DeviceId, EventId, PoolId, StreamId};
 use weir::policy::{Attribute, Destroy, PoolConfig, Release, Tuning};
-use weir::trace::NullSink;
-use weir::units::{Bytes, DevicePtr, KIB};
+use weir::trace::{NullSink, Source};
+use weir::units::{Bytes, DevicePtr};
 use weir::{BlockInfo, Capacities, Local, StreamConfig};
 use weir_ffi::arenas::HeapArenas;
-use weir_ffi::vendor::VendorDriver;
 
 const DEVICE: DeviceId = DeviceId(0);
-/// Small, so that the many runs write little.
-const GRANULE: u64 = 64 * KIB;
 
-/// Which of the vendor's calls fail, and with which code: counted from 0, from the program's first op on.
+/// A driver of one device whose calls can be made to fail, and whose kernels write and check bytes.
+pub(crate) trait Bench: Driver {
+    /// The size of a granule.
+    fn granule(&self) -> u64;
+    /// Makes a stream.
+    fn stream(&self) -> NativeStream;
+    /// Queues a kernel that writes what belongs to `value`.
+    fn write(&self, on: NativeStream, at: DevicePtr, bytes: Bytes, value: u64);
+    /// Queues a kernel that expects it.
+    fn expect(&self, on: NativeStream, at: DevicePtr, bytes: Bytes, value: u64);
+    /// Queues work without memory.
+    fn work(&self, on: NativeStream);
+    /// The device does everything that is queued.
+    fn run(&self);
+    /// After `after` more calls, `times` of them fail with this code.
+    fn fail(&self, after: u64, times: u64, code: i32);
+    /// How many calls were made so far, and those that failed.
+    fn calls(&self) -> u64;
+    /// How many granules there are.
+    fn granules(&self) -> u64;
+    /// How many ranges of addresses there are.
+    fn ranges(&self) -> u64;
+    /// Panics where something was done wrong so far.
+    fn inspect(&self, context: &str);
+}
+
+/// Which of the device's calls fail, and with which code: counted from 0, from the program's first op on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Plan {
     Nothing,
@@ -46,6 +68,10 @@ pub(crate) struct Tally {
     pub(crate) rescued: u64,
     /// Ops that found no memory until a synchronisation, since an earlier failure withheld some.
     short: u64,
+    /// Mallocs by where their memory came from, of pools that the program did not end itself.
+    pub(crate) by_source: [u64; Source::ALL.len()],
+    /// Granules that were unmapped and mapped again.
+    pub(crate) moved: u64,
 }
 
 impl Tally {
@@ -54,6 +80,8 @@ impl Tally {
         self.refused += other.refused;
         self.rescued += other.rescued;
         self.short += other.short;
+        self.moved += other.moved;
+        self.by_source.iter_mut().zip(other.by_source).for_each(|(all, one)| *all += one);
     }
 }
 
@@ -101,7 +129,7 @@ struct Held {
     ptr: DevicePtr,
     bytes: Bytes,
     pool: usize,
-    value: u8,
+    value: u64,
 }
 
 /// What must not change where a call is refused.
@@ -109,12 +137,11 @@ struct Held {
 struct Picture {
     pools: Vec<(usize, Bytes, Bytes, u64)>,
     blocks: Vec<(usize, Option<BlockInfo>)>,
-    reservations: u64,
+    ranges: u64,
 }
 
-struct World<'a> {
-    standin: &'a Standin,
-    rt: Local<'a, VendorDriver, NullSink>,
+struct World<'a, D: Bench> {
+    rt: Local<'a, D, NullSink>,
     streams: BTreeMap<usize, (StreamId, NativeStream)>,
     events: BTreeMap<usize, EventId>,
     pools: BTreeMap<usize, PoolId>,
@@ -125,55 +152,54 @@ struct World<'a> {
     tally: Tally,
 }
 
-/// Runs a program under a plan; answers how many calls of the vendor's it took.
-pub(crate) fn run(standin: &Standin, program: &Program, plan: Plan) -> (u64, Tally) {
-    standin.fail(None, 0, 0, 0);
-    standin.setup(1, GRANULE, program.total);
+/// Runs a program under a plan, on a device that nobody has used and that has the program's memory; answers how many calls
+/// of the device's it took.
+pub(crate) fn run<D: Bench>(device: D, program: &Program, plan: Plan) -> (u64, Tally) {
     let capacities =
         Capacities { streams: 4, events: 4, markers: 6, pools: 4, blocks: 64, granules: 64, labels: 4, pages: 0 };
     let mut arenas = HeapArenas::new(capacities);
-    let rt = Local::new(arenas.lend(), standin.driver(), NullSink);
+    let rt = Local::new(arenas.lend(), device, NullSink);
     let (streams, events, pools, blocks) = Default::default();
     let tally = Tally::default();
-    let mut world = World { standin, rt, streams, events, pools, blocks, buried: false, mallocs: 0, tally };
-    let before = standin.calls(None);
+    let mut world = World { rt, streams, events, pools, blocks, buried: false, mallocs: 0, tally };
+    let before = world.rt.driver().calls();
     match plan {
         Plan::Nothing => {}
-        Plan::One(k, code) => standin.fail(None, k, 1, code),
-        Plan::UntilReturn(k, code) => standin.fail(None, k, u64::MAX, code),
+        Plan::One(k, code) => world.rt.driver().fail(k, 1, code),
+        Plan::UntilReturn(k, code) => world.rt.driver().fail(k, u64::MAX, code),
     }
     for op in &program.ops {
         world.step(op, plan, before);
     }
-    let calls = standin.calls(None) - before;
-    standin.fail(None, 0, 0, 0);
+    let calls = world.rt.driver().calls() - before;
+    world.rt.driver().fail(0, 0, 0);
     world.finish();
     let mut tally = world.tally;
+    let counters = world.rt.counters();
+    tally.moved = counters.unmap.saturating_sub(counters.destroy);
     tally.runs = 1;
     tally.rescued = u64::from(plan != Plan::Nothing && tally.refused == 0);
-    drop(world);
-    assert_eq!((standin.violation(), standin.left()), (String::new(), Left::default()));
     (calls, tally)
 }
 
-impl World<'_> {
+impl<D: Bench> World<'_, D> {
     /// One op: tried until it succeeds, which the first attempt without a failure must, but for want of what an earlier
     /// failure withheld.
     fn step(&mut self, op: &Op, plan: Plan, start: u64) {
         let expected = matches!(op, Op::Refused(_));
         for _ in 0..6 {
-            let (picture, first) = (self.picture(), self.standin.calls(None) - start);
+            let (picture, first) = (self.picture(), self.rt.driver().calls() - start);
             let outcome = self.perform(op);
-            let last = self.standin.calls(None) - start;
+            let last = self.rt.driver().calls() - start;
             let hit = match plan {
                 Plan::Nothing => false,
                 Plan::One(k, _) | Plan::UntilReturn(k, _) => (first..last).contains(&k),
             };
             if hit {
-                self.standin.fail(None, 0, 0, 0);
+                self.rt.driver().fail(0, 0, 0);
             }
             let context = format!("{op:?}, {}failure in it: {outcome:?}", if hit { "a " } else { "no " });
-            assert_eq!(self.standin.violation(), "", "{context}");
+            self.rt.driver().inspect(&context);
             self.rt.verify().unwrap_or_else(|broken| panic!("{context}: {broken:?}"));
             self.count_memory(&context);
             let Err(refusal) = outcome else { return };
@@ -202,7 +228,7 @@ impl World<'_> {
         Picture {
             pools: self.pools.iter().map(stats).collect(),
             blocks: self.blocks.iter().map(|(&n, held)| (n, self.rt.block_at(held.ptr))).collect(),
-            reservations: self.standin.left().reservations,
+            ranges: self.rt.driver().ranges(),
         }
     }
 
@@ -212,7 +238,7 @@ impl World<'_> {
         ids.sort_unstable();
         ids.dedup();
         let reserved: u64 = ids.iter().map(|&id| self.rt.stats(id).expect("it is live").reserved.0).sum();
-        let created = self.standin.left().handles * GRANULE;
+        let created = self.rt.driver().granules() * self.granule();
         assert!(
             reserved == created || (self.buried && reserved < created),
             "{context}: {reserved} bytes reserved, {created} created"
@@ -225,7 +251,7 @@ impl World<'_> {
         match *op {
             Op::Refused(op) => return self.perform(op),
             Op::Stream(n) => {
-                let native = self.standin.stream(0);
+                let native = self.rt.driver().stream();
                 let id = self.rt.create_stream(StreamConfig::new(DEVICE, native))?;
                 self.streams.insert(n, (id, native));
             }
@@ -244,7 +270,7 @@ impl World<'_> {
                 }
             }
             Op::Pool(n, shape) => {
-                self.pools.insert(n, self.rt.create_pool(config(shape))?);
+                self.pools.insert(n, self.rt.create_pool(config(shape, self.granule()))?);
             }
             Op::Default(n) => {
                 self.pools.insert(n, self.rt.default_pool(DEVICE)?);
@@ -260,12 +286,12 @@ impl World<'_> {
             }
             Op::Set(n, attribute, at) => {
                 if let Some(&pool) = self.pools.get(&n) {
-                    self.rt.set_attribute(pool, attribute, number(at))?;
+                    self.rt.set_attribute(pool, attribute, self.number(at))?;
                 }
             }
             Op::Trim(n, keep) => {
                 if let Some(&pool) = self.pools.get(&n) {
-                    let trimmed = self.rt.trim_to(pool, Bytes(keep * GRANULE))?;
+                    let trimmed = self.rt.trim_to(pool, Bytes(keep * self.granule()))?;
                     assert_eq!(trimmed.reserved, self.rt.stats(pool)?.reserved, "a trim says what it reached");
                 }
             }
@@ -293,15 +319,15 @@ impl World<'_> {
             Op::SyncDevice => self.rt.synchronize_device(DEVICE),
             Op::Work(s) => {
                 if let Some((_, native)) = stream(s) {
-                    self.standin.kernel(native, DevicePtr(0), Bytes(0), None, None);
+                    self.rt.driver().work(native);
                 }
                 Ok(())
             }
             Op::Run => {
-                self.standin.run();
+                self.rt.driver().run();
                 Ok(())
             }
-            // The stand-in does nothing before it must.
+            // What is not run is late enough.
             Op::Pause(_) | Op::Resume(_) => Ok(()),
             _ => unreachable!("performed above"),
         }
@@ -315,12 +341,11 @@ impl World<'_> {
             // A call that should have been refused found memory that an earlier failure left.
             return Ok(());
         }
-        let bytes = Bytes(parts * (GRANULE / 64));
+        let bytes = Bytes(parts * (self.granule() / 64));
         let ptr = self.rt.malloc_async(id, bytes, stream)?;
         self.mallocs += 1;
-        let value = u8::try_from(self.mallocs % 251).expect("it is below 251") + 1;
-        self.standin.kernel(native, ptr, bytes, None, Some(value));
-        self.blocks.insert(block, Held { ptr, bytes, pool, value });
+        self.rt.driver().write(native, ptr, bytes, self.mallocs);
+        self.blocks.insert(block, Held { ptr, bytes, pool, value: self.mallocs });
         Ok(())
     }
 
@@ -336,7 +361,7 @@ impl World<'_> {
 
     /// Queues a kernel that finds what the block's owner wrote.
     fn expect_content(&self, held: Held, native: NativeStream) {
-        self.standin.kernel(native, held.ptr, held.bytes, Some(held.value), None);
+        self.rt.driver().expect(native, held.ptr, held.bytes, held.value);
     }
 
     fn drop_pool(&mut self, n: usize, how: Destroy) -> Result<(), PoolError> {
@@ -364,9 +389,10 @@ impl World<'_> {
             self.rt.set_attribute(pool, Attribute::ReleaseThreshold, 0).expect("the pool is live");
         }
         self.rt.synchronize_device(DEVICE).expect("the device works");
-        let Left { handles, mappings, queued, .. } = self.standin.left();
-        assert_eq!((handles, mappings, queued), (0, 0, 0), "memory or work is left behind");
-        while let Some((n, _)) = self.pools.first_key_value() {
+        assert_eq!(self.rt.driver().granules(), 0, "memory is left behind");
+        while let Some((n, &pool)) = self.pools.first_key_value() {
+            let by_source = self.rt.stats(pool).expect("the pool is live").by_source;
+            self.tally.add(Tally { by_source, ..Tally::default() });
             self.drop_pool(*n, Destroy::IfEmpty).expect("the pool is empty");
         }
         for event in std::mem::take(&mut self.events).into_values() {
@@ -377,21 +403,26 @@ impl World<'_> {
         }
         self.rt.driver().synchronise(Target::Device(DEVICE)).expect("the device works");
         self.rt.verify().expect("every invariant holds");
-        assert_eq!((self.standin.violation(), self.standin.left().reservations), (String::new(), 0));
+        self.rt.driver().inspect("at the end");
+        assert_eq!(self.rt.driver().ranges(), 0, "addresses are left behind");
+    }
+
+    fn granule(&self) -> u64 {
+        self.rt.driver().granule()
+    }
+
+    fn number(&self, at: At) -> u64 {
+        match at {
+            At::Granules(n) => n * self.granule(),
+            At::Number(n) => n,
+        }
     }
 }
 
-fn config(shape: Shape) -> PoolConfig {
+fn config(shape: Shape, granule: u64) -> PoolConfig {
     let Shape { limit, reuse, preference, threshold } = shape;
-    let limit = Bytes(limit * GRANULE);
+    let limit = Bytes(limit * granule);
     // So that in the end nothing is left.
     let tuning = Tuning { release: Release::Always, ..Tuning::DEFAULT };
     PoolConfig { limit, reuse, preference, threshold: Bytes(threshold), tuning, ..PoolConfig::new(DEVICE) }
-}
-
-fn number(at: At) -> u64 {
-    match at {
-        At::Granules(n) => n * GRANULE,
-        At::Number(n) => n,
-    }
 }

@@ -14,6 +14,8 @@ pub(super) struct Graph {
     pub(super) needs: Vec<[Node; 2]>,
     /// Whether a free was taken to come after its malloc though the program orders it nowhere behind.
     pub(super) assumed_order: bool,
+    /// Whether other streams' uses hold blocks beyond their frees.
+    pub(super) held_longer: bool,
 }
 
 /// One stream so far.
@@ -43,8 +45,8 @@ struct Builder<'a> {
 }
 
 impl Graph {
-    /// The graph of a program on a device of this alignment.
-    pub(super) fn of(program: &Program, alignment: u64) -> Self {
+    /// The graph of some of a program's calls, all before them being done, on a device of this alignment.
+    pub(super) fn of(program: &Program, ops: &[Op], alignment: u64) -> Self {
         let mut builder = Builder {
             program,
             alignment: alignment.max(1),
@@ -54,7 +56,7 @@ impl Graph {
             host: None,
             mallocs: vec![None; program.blocks.len()],
         };
-        for op in &program.ops {
+        for op in ops {
             builder.op(*op);
         }
         for lane in 0..builder.lanes.len() {
@@ -93,6 +95,11 @@ impl Builder<'_> {
                 let tails: Vec<Node> = (0..self.lanes.len()).filter_map(|lane| self.close(lane)).collect();
                 self.host = Some(self.graph.node(0, self.host.into_iter().chain(tails)));
             }
+            Op::SyncEvent { event } => {
+                self.host = Some(self.graph.node(0, self.host.into_iter().chain(self.events[event])));
+            }
+            // The block may be held longer than its free says.
+            Op::Use { .. } => self.graph.held_longer = true,
             Op::Mark { .. } | Op::Nothing => {}
         }
     }

@@ -43,7 +43,11 @@ impl Before {
                     host |= streams.iter().fold(0, |all, stream| all | stream);
                     None
                 }
-                Op::Mark { .. } | Op::Nothing => None,
+                Op::SyncEvent { event } => {
+                    host |= events[event];
+                    None
+                }
+                Op::Use { .. } | Op::Mark { .. } | Op::Nothing => None,
             };
             let before_this = stream.map_or(0, |stream| {
                 streams[stream] |= host | 1 << number;
@@ -89,6 +93,7 @@ fn program(dice: &mut Dice, length: usize, only_ordered: bool) -> Program {
             8 => Op::Record { event, stream },
             9 | 10 => Op::Wait { stream, event },
             11 if dice.below(4) == 0 => Op::SyncDevice,
+            11 if dice.below(3) == 0 => Op::SyncEvent { event },
             11 => Op::SyncStream { stream },
             _ => Op::Nothing,
         };
@@ -184,5 +189,21 @@ fn the_logs_of_two_streams_have_the_floors_of_another_algorithm() {
     ] {
         let program = crate::import::read(log, None).expect("is a log");
         assert_eq!(Floor::of(&program, 512), Floor { bytes, exactness: Exactness::Exact });
+    }
+}
+
+/// A cut within a part of the log is a cut: the bound is never above the floor, and never below what was live at once.
+#[test]
+fn the_bound_of_a_long_program_lies_between_its_peak_and_its_floor() {
+    let mut dice = Dice(11);
+    for length in [50, 200, 400] {
+        for _ in 0..60 {
+            let program = program(&mut dice, length, true);
+            let (floor, peak) = (Floor::of(&program, 1), program.peak_within(u64::MAX));
+            let bound = Floor::within(&program, 1, length / 3);
+            assert!(peak <= bound.bytes && bound.bytes <= floor.bytes, "{peak} {bound:?} {floor:?}");
+            assert_eq!(bound.exactness, Exactness::LowerBound);
+            assert_eq!(Floor::within(&program, 1, program.ops.len()), floor);
+        }
     }
 }

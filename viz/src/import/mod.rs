@@ -3,6 +3,7 @@
 //! What a file is says its content, not its name.
 
 mod ascend;
+mod event_log;
 mod held;
 mod kineto;
 mod lifetimes;
@@ -19,9 +20,10 @@ mod sqlite;
 mod table;
 mod translate;
 
+pub use event_log::program_of;
 pub(crate) use kineto::MEMORY;
 pub use order::{Order, Place};
-pub use program::{Aside, Block, Op, Program, Tie};
+pub use program::{Aside, Block, Op, Program, Recorded, Tie};
 pub use row::{ImportError, Spot};
 
 use crate::model::{Fact, Unrecorded};
@@ -33,7 +35,7 @@ use std::io::Read;
 pub const FORMATS: &str = "RMM's CSV (Thread,Time,Action,Pointer,Size,Stream; also record, wait, sync and mark), \
                            lifetimes (id,lower,upper,size), a memory snapshot of PyTorch (pickle), operator_memory.csv \
                            or memory_record.csv of the Ascend profiler, msMemScope's CSV, a Chrome trace with [memory] \
-                           events (JSON), Nsight Systems' SQLite; packed by gzip or zstd or not";
+                           events (JSON), Nsight Systems' SQLite, or weir's own event log; packed by gzip or zstd or not";
 
 /// So many bytes say what a file is.
 const SNIFFED: u64 = 64 << 10;
@@ -52,6 +54,7 @@ enum Format {
     MemScope,
     Chrome,
     Nsight,
+    EventLog,
 }
 
 /// Whether a line is a format's header.
@@ -104,6 +107,7 @@ fn read_plain(beginning: Vec<u8>, input: impl Read, device: Option<usize>) -> Re
         Format::Rmm => Program::of(rmm::Rows::new(all)?),
         Format::Lifetimes => Program::of(lifetimes::read(all)?.into_iter().map(Ok)),
         Format::Pickle => snapshot(all, device),
+        Format::EventLog => event_log(all, device),
         format => recorded(format, all, device),
     }
 }
@@ -111,13 +115,13 @@ fn read_plain(beginning: Vec<u8>, input: impl Read, device: Option<usize>) -> Re
 /// Whether a file that begins so is of one of the formats.
 #[must_use]
 pub fn knows(beginning: &[u8]) -> bool {
-    sniff(&beginning[..beginning.len().min(SNIFFED as usize)]).is_ok()
+    foreign(&beginning[..beginning.len().min(SNIFFED as usize)]).is_ok()
 }
 
 /// The log of another allocator in weir's text form; `None` where it is of none of the formats. `damage` is what is wrong
 /// with the file besides: it ends where that begins.
 pub fn translate(bytes: &[u8], damage: Option<&str>) -> Option<Result<Vec<u8>, ImportError>> {
-    let format = sniff(&bytes[..bytes.len().min(SNIFFED as usize)]).ok()?;
+    let format = foreign(&bytes[..bytes.len().min(SNIFFED as usize)]).ok()?;
     Some(format.record(bytes).map(|mut recording| {
         if let Some(damage) = damage {
             recording.damage(damage);
@@ -146,12 +150,24 @@ impl Format {
             Self::MemScope => memscope::record(bytes),
             Self::Chrome => kineto::record(bytes),
             Self::Nsight => nsight::record(bytes),
+            Self::EventLog => {
+                let (found, expected) = ("a log of weir's".to_owned(), "another allocator's".to_owned());
+                Err(ImportError { at: Spot::File, column: None, found, expected })
+            }
         }
     }
 }
 
-/// Pickles begin with their protocol, CSV with a header that has some of the columns.
+/// weir's own logs first: they may begin in the middle of one.
 fn sniff(beginning: &[u8]) -> Result<Format, ImportError> {
+    if weir::trace::sniff(beginning).is_ok() {
+        return Ok(Format::EventLog);
+    }
+    foreign(beginning)
+}
+
+/// Pickles begin with their protocol, CSV with a header that has some of the columns.
+fn foreign(beginning: &[u8]) -> Result<Format, ImportError> {
     if let [0x80, 2..=5, ..] = beginning {
         return Ok(Format::Pickle);
     }
@@ -206,6 +222,29 @@ fn whole(input: impl Read) -> Result<Vec<u8>, ImportError> {
         return Err(ImportError { at: Spot::File, column: None, found, expected });
     }
     Ok(bytes)
+}
+
+fn event_log(input: impl Read, device: Option<usize>) -> Result<Program, ImportError> {
+    let mut bytes = Vec::new();
+    let read = input.take(MOST + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
+    let wrong = |found: String, expected: &str| {
+        Err(ImportError { at: Spot::File, column: None, found, expected: expected.to_owned() })
+    };
+    if read as u64 > MOST {
+        return wrong(format!("more than {MOST} bytes"), "a smaller event log");
+    }
+    let opened = match crate::source::read("", &bytes) {
+        Ok(opened) => opened,
+        Err(error) => return wrong(error.what, "an event log of weir's"),
+    };
+    let Some(pool) = event_log::pool_of(&opened.model, device) else {
+        let found = device.map_or("no pool".to_owned(), |device| format!("no pool of device {device}"));
+        return wrong(found, "the log of a pool");
+    };
+    let mut program = program_of(&opened.model, &[pool]);
+    program.recorded = event_log::recorded(&opened.model, pool);
+    program.notes.extend(opened.first_damages(3));
+    Ok(program)
 }
 
 fn unreadable(error: &std::io::Error) -> ImportError {

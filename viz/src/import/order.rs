@@ -50,6 +50,12 @@ impl Order {
         join(&mut self.done, &known);
     }
 
+    /// Everything comes after what the event stands for.
+    pub fn sync_event(&mut self, event: usize) {
+        let known = slot(&mut self.events, event).clone();
+        join(&mut self.done, &known);
+    }
+
     /// Everything comes after what any stream has done.
     pub fn sync_device(&mut self) {
         let heads = self.heads.clone();

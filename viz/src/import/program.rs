@@ -3,6 +3,8 @@
 use super::order::{Order, Place};
 use super::row::{Action, ImportError, Row, Spot, StreamKey};
 use std::collections::HashMap;
+use weir::driver::Properties;
+use weir::policy::{PoolConfig, UseUntil};
 
 /// One row. Blocks, streams and events are numbered in the order of their first appearance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +42,20 @@ pub enum Op {
     },
     /// The host waits for all streams.
     SyncDevice,
+    /// The host waits for what an event stands for, or learns that it is complete.
+    SyncEvent {
+        /// The event's number.
+        event: usize,
+    },
+    /// The pool is told that another stream uses a block.
+    Use {
+        /// The block's number.
+        block: usize,
+        /// The stream's number.
+        stream: usize,
+        /// Until when it counts.
+        until: UseUntil,
+    },
     /// A mark, counted from 1.
     Mark {
         /// Which one.
@@ -70,6 +86,33 @@ pub struct Block {
     pub tie: Tie,
 }
 
+/// What the pool of an event log made of the program: its settings, and what came of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// The pool's settings when it was made.
+    pub config: PoolConfig,
+    /// Its device's properties; `None` where they are not in the log.
+    pub device: Option<Properties>,
+    /// Mallocs that succeeded.
+    pub mallocs: u64,
+    /// Frees.
+    pub frees: u64,
+    /// Mallocs that were refused.
+    pub refused: u64,
+    /// The most bytes in live blocks.
+    pub peak_used: u64,
+    /// The most mapped bytes.
+    pub peak_reserved: u64,
+    /// Mallocs by what they relied on, in the order of [`weir::trace::Source::ALL`].
+    pub reuse: [u64; 6],
+    /// Waits that the pool inserted.
+    pub waits_inserted: u64,
+    /// Granules that were created.
+    pub created: u64,
+    /// Granules that were mapped, those that were moved among them.
+    pub mapped: u64,
+}
+
 /// A log, ready to be replayed.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
@@ -79,12 +122,18 @@ pub struct Program {
     pub blocks: Vec<Block>,
     /// What the log calls each stream.
     pub streams: Vec<u64>,
+    /// The names of labels.
+    pub labels: Vec<String>,
+    /// For each of the first blocks its label, counted from 1; 0 for none. The blocks behind them have none.
+    pub labelled: Vec<u32>,
     /// How many events there are.
     pub events: usize,
     /// The first row after the last mark; 0 without one.
     pub measured_from: usize,
     /// The names that `mark` rows gave, one for each mark.
     pub marks: Vec<Option<String>>,
+    /// What a pool made of it, where the log is weir's own.
+    pub recorded: Option<Recorded>,
     /// What rows said that is not replayed.
     pub aside: Aside,
     /// What else a reader should know of the log.

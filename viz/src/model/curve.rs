@@ -98,6 +98,17 @@ impl Curve {
         best
     }
 
+    /// Its changes in the order of the records; of several at one record the last holds.
+    pub fn steps(&self) -> impl Iterator<Item = (EventIx, u64)> {
+        self.at.iter().copied().zip(self.value.iter().copied())
+    }
+
+    /// The value before the first change.
+    #[must_use]
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
     /// The value at the end.
     #[must_use]
     pub fn last(&self) -> u64 {

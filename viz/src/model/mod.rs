@@ -138,6 +138,12 @@ impl Model {
         self.names.get(name.at()).map_or("", String::as_str)
     }
 
+    /// How many names there are, the empty one among them.
+    #[must_use]
+    pub fn name_count(&self) -> usize {
+        self.names.len()
+    }
+
     /// What the life's malloc waited for.
     #[must_use]
     pub fn waited_for(&self, life: LifeIx) -> WaitedFor<'_> {
@@ -202,7 +208,7 @@ impl Model {
             Payload::Life(life) if self.events.kind(event) == Kind::Malloc => self.malloc_record(life),
             Payload::Life(life) => self.free_record(life),
             Payload::Other(Record::Mark { label, .. }) => {
-                let mark = self.marks.iter().find(|m| m.event == event);
+                let mark = self.marks.binary_search_by_key(&event, |m| m.event).ok().map(|at| &self.marks[at]);
                 Record::Mark { label: *label, name: mark.map_or("", |m| self.name(m.name)) }
             }
             Payload::Other(record) => *record,

@@ -4,7 +4,7 @@ use crate::random::Random;
 
 /// Something that hands out and takes back blocks. What it makes of streams is its own affair: those that know none
 /// leave the last four calls as they are.
-pub(crate) trait Allocator {
+pub trait Allocator {
     /// A block that was handed out.
     type Block: Copy;
 
@@ -54,21 +54,23 @@ pub(crate) trait Allocator {
 
 /// What the host waits for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Host {
+pub enum Host {
+    /// One stream.
     Stream,
+    /// All of them.
     Device,
 }
 
 /// A free and a malloc: the block in this place goes, one of this size comes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pair {
+pub struct Pair {
     place: usize,
     size: u64,
 }
 
 /// A call that the measurement needs was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Refused;
+pub struct Refused;
 
 impl From<Refused> for String {
     fn from(_: Refused) -> Self {
@@ -77,14 +79,14 @@ impl From<Refused> for String {
 }
 
 /// What `live` blocks take on average and half as much again, and some room for classes of sizes.
-pub(crate) const fn room(live: usize) -> u64 {
+pub const fn room(live: usize) -> u64 {
     // (64 MiB - 512 B) / ln(131072), see the test of `Random::size`.
     const MEAN: u64 = 5_695_000;
     live as u64 * (MEAN + MEAN / 2) + (512 << 20)
 }
 
 /// An allocator with its live blocks.
-pub(crate) struct Churn<A: Allocator> {
+pub struct Churn<A: Allocator> {
     allocator: A,
     live: Vec<A::Block>,
     bytes: Vec<u64>,
@@ -97,7 +99,7 @@ pub(crate) struct Churn<A: Allocator> {
 
 impl<A: Allocator> Churn<A> {
     /// Fills an allocator with `live` blocks of random sizes.
-    pub(crate) fn new(mut allocator: A, live: usize, scale: u64) -> Result<Self, Refused> {
+    pub fn new(mut allocator: A, live: usize, scale: u64) -> Result<Self, Refused> {
         let mut random = Random::new(live as u64);
         let bytes: Vec<u64> = (0..live).map(|_| random.size() / scale).collect();
         let mut live = Vec::new();
@@ -110,7 +112,7 @@ impl<A: Allocator> Churn<A> {
     }
 
     /// As after much churn, without it: a third more blocks, of which as many are freed again at random.
-    pub(crate) fn thinned(allocator: A, live: usize, scale: u64) -> Result<Self, Refused> {
+    pub fn thinned(allocator: A, live: usize, scale: u64) -> Result<Self, Refused> {
         let mut this = Self::new(allocator, live + live / 3, scale)?;
         while this.live.len() > live {
             let place = this.random.place(this.live.len());
@@ -123,18 +125,18 @@ impl<A: Allocator> Churn<A> {
     }
 
     /// The allocator.
-    pub(crate) const fn allocator(&self) -> &A {
+    pub const fn allocator(&self) -> &A {
         &self.allocator
     }
 
     /// The next random pairs.
-    pub(crate) fn plan(&mut self, pairs: usize) -> Vec<Pair> {
+    pub fn plan(&mut self, pairs: usize) -> Vec<Pair> {
         let Self { live, random, scale, .. } = self;
         (0..pairs).map(|_| Pair { place: random.place(live.len()), size: random.size() / *scale }).collect()
     }
 
     /// Goes through random pairs, not counted, and watches what is held.
-    pub(crate) fn warm(&mut self, pairs: usize) -> Result<(), Refused> {
+    pub fn warm(&mut self, pairs: usize) -> Result<(), Refused> {
         let mut live: u64 = self.bytes.iter().sum();
         for Pair { place, size } in self.plan(pairs) {
             let (Some(block), Some(bytes)) = (self.live.get_mut(place), self.bytes.get_mut(place)) else { continue };
@@ -150,17 +152,22 @@ impl<A: Allocator> Churn<A> {
     }
 
     /// Goes through these pairs, not counted.
-    pub(crate) fn through(&mut self, plan: &[Pair]) -> Result<(), Refused> {
+    pub fn through(&mut self, plan: &[Pair]) -> Result<(), Refused> {
         pairs(&mut self.allocator, &mut self.live, plan)
     }
 
     /// Goes through these pairs and is counted.
-    pub(crate) fn count(&mut self, plan: &[Pair]) -> Result<(), Refused> {
+    pub fn count(&mut self, plan: &[Pair]) -> Result<(), Refused> {
         counted_pairs(&mut self.allocator, &mut self.live, plan)
     }
 
+    /// Gives everything back.
+    pub fn end(mut self) -> Result<(), Refused> {
+        self.live.drain(..).try_for_each(|block| self.allocator.free(block))
+    }
+
     /// What was held at the peak for each byte that was live at the peak, while the allocator was watched.
-    pub(crate) fn footprint(&self) -> Option<f64> {
+    pub fn footprint(&self) -> Option<f64> {
         self.allocator.peak().map(|held| held as f64 / self.peak as f64)
     }
 }
@@ -183,27 +190,34 @@ fn counted_pairs<A: Allocator>(allocator: &mut A, live: &mut [A::Block], plan: &
 }
 
 /// One block between two live ones, freed and allocated again.
-pub(crate) struct Steady<A: Allocator> {
+pub struct Steady<A: Allocator> {
     allocator: A,
     block: A::Block,
+    walls: [A::Block; 2],
     size: u64,
 }
 
 impl<A: Allocator> Steady<A> {
     /// Three adjacent blocks of a megabyte divided by `scale`.
-    pub(crate) fn new(mut allocator: A, scale: u64) -> Result<Self, Refused> {
+    pub fn new(mut allocator: A, scale: u64) -> Result<Self, Refused> {
         let size = (1 << 20) / scale;
-        let [_, block, _] = [(); 3].map(|()| allocator.malloc(size));
-        Ok(Self { block: block.ok_or(Refused)?, allocator, size })
+        let [before, block, behind] = [(); 3].map(|()| allocator.malloc(size).ok_or(Refused));
+        Ok(Self { walls: [before?, behind?], block: block?, allocator, size })
+    }
+
+    /// Gives everything back.
+    pub fn end(mut self) -> Result<(), Refused> {
+        let [before, behind] = self.walls;
+        [before, self.block, behind].into_iter().try_for_each(|block| self.allocator.free(block))
     }
 
     /// So many pairs, not counted.
-    pub(crate) fn through(&mut self, pairs: usize) -> Result<(), Refused> {
+    pub fn through(&mut self, pairs: usize) -> Result<(), Refused> {
         again(&mut self.allocator, &mut self.block, self.size, pairs)
     }
 
     /// So many pairs, counted.
-    pub(crate) fn count(&mut self, pairs: usize) -> Result<(), Refused> {
+    pub fn count(&mut self, pairs: usize) -> Result<(), Refused> {
         counted_again(&mut self.allocator, &mut self.block, self.size, pairs)
     }
 }

@@ -6,18 +6,19 @@
 //! * [`special`]: what only weir does: reuse along events, records and waits, the log.
 //! * [`worst`]: the search for the worst single call.
 //! * [`threads`]: several threads at once, by the clock.
+//! * [`churn`], [`replay`]: the loops, and what an allocator must have for them; `cargo xtask gpu` uses them too.
 //!
 //! weir runs on a device that does nothing and answers at once; everything goes through its public interface.
 
 mod calls;
-mod churn;
+pub mod churn;
 pub mod contender;
 mod idle;
 mod peers;
 mod pool;
 mod profile;
 mod random;
-mod replay;
+pub mod replay;
 pub mod special;
 pub mod threads;
 pub mod worst;

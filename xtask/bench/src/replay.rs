@@ -6,7 +6,7 @@ use std::path::Path;
 use weir_viz::import::{self, Op, Program};
 
 /// A log that is gone through again and again. What it leaves live is freed at the end of each round.
-pub(crate) struct Replay<A: Allocator> {
+pub struct Replay<A: Allocator> {
     pub(crate) allocator: A,
     ops: Vec<Op>,
     sizes: Vec<(u64, usize)>,
@@ -15,19 +15,20 @@ pub(crate) struct Replay<A: Allocator> {
 }
 
 /// Reads a log.
-pub(crate) fn read(path: &Path) -> Result<Program, String> {
+pub fn read(path: &Path) -> Result<Program, String> {
     let said = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let file = File::open(path).map_err(|error| said(&error))?;
     import::read(file, None).map_err(|error| said(&error))
 }
 
 /// Room for a log: twice its peak, and some for classes of sizes.
-pub(crate) fn room(program: &Program) -> u64 {
+pub fn room(program: &Program) -> u64 {
     program.peak_within(u64::MAX) * 2 + (256 << 20)
 }
 
 impl<A: Allocator> Replay<A> {
-    pub(crate) fn new(allocator: A, program: &Program, scale: u64) -> Self {
+    /// A log for an allocator, with all sizes divided by `scale`.
+    pub fn new(allocator: A, program: &Program, scale: u64) -> Self {
         let mut ops: Vec<Op> = program.ops.clone();
         ops.extend(left_live(program).into_iter().map(|(block, stream)| Op::Free { block, stream }));
         Self {
@@ -40,12 +41,12 @@ impl<A: Allocator> Replay<A> {
     }
 
     /// How many mallocs a round makes.
-    pub(crate) fn pairs(&self) -> usize {
+    pub fn pairs(&self) -> usize {
         self.ops.iter().filter(|op| matches!(op, Op::Allocate { .. })).count()
     }
 
     /// A round, not counted, that watches what is held.
-    pub(crate) fn watched(&mut self) -> Result<(), Refused> {
+    pub fn watched(&mut self) -> Result<(), Refused> {
         let Self { allocator, ops, sizes, live, .. } = self;
         for op in ops.iter() {
             let block = |live: &[Option<A::Block>], block: usize| live.get(block).copied().flatten();
@@ -65,17 +66,22 @@ impl<A: Allocator> Replay<A> {
     }
 
     /// A round, not counted.
-    pub(crate) fn through(&mut self) -> Result<(), Refused> {
+    pub fn through(&mut self) -> Result<(), Refused> {
         round(&mut self.allocator, &self.ops, &self.sizes, &mut self.live)
     }
 
     /// A round, counted.
-    pub(crate) fn count(&mut self) -> Result<(), Refused> {
+    pub fn count(&mut self) -> Result<(), Refused> {
         counted_round(&mut self.allocator, &self.ops, &self.sizes, &mut self.live)
     }
 
+    /// The most memory that the allocator says it had.
+    pub fn peak(&self) -> Option<u64> {
+        self.allocator.peak()
+    }
+
     /// What was held at the peak for each byte that was live at the peak.
-    pub(crate) fn footprint(&self) -> Option<f64> {
+    pub fn footprint(&self) -> Option<f64> {
         self.allocator.peak().map(|held| held as f64 / self.peak as f64)
     }
 }
@@ -128,7 +134,8 @@ fn round<A: Allocator>(
                 allocator.synchronise(Host::Stream)?;
             }
             Op::SyncDevice => allocator.synchronise(Host::Device)?,
-            Op::Mark { .. } | Op::Nothing => {}
+            // Only weir's own logs have the first two, and not every allocator can be told.
+            Op::SyncEvent { .. } | Op::Use { .. } | Op::Mark { .. } | Op::Nothing => {}
         }
     }
     Ok(())

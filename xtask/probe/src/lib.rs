@@ -97,6 +97,8 @@ probe! {
     probe_counters(rt: Threads) => rt.counters();
     probe_pending(rt: Threads, pool: u64, stream: u64) =>
         rt.pending(PoolId::from_raw(pool), StreamId::from_raw(stream), |on| { black_box(on); });
+    probe_candidates(rt: Threads, pool: u64, size: u64, stream: u64) =>
+        rt.candidates(PoolId::from_raw(pool), Bytes(size), StreamId::from_raw(stream), |found| { black_box(found); });
     probe_verify(rt: Threads) => rt.verify();
     probe_block_at(rt: Threads, ptr: u64) => rt.block_at(DevicePtr(ptr));
     probe_driver(rt: Threads) => rt.driver();

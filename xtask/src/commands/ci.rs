@@ -89,6 +89,8 @@ fn simulation() -> Result<(), Failure> {
     step::run("planted faults are found", &mut command)?;
     let mut command = project::cargo(["test", "--release", "--package", "weir-explore", "--features", "plant"]);
     step::run("small programs show planted faults", &mut command)?;
+    let mut command = project::cargo(["test", "--package", "weir-gpu", "--features", "plant", "--test", "plants"]);
+    step::run("programs with real bytes show planted faults", &mut command)?;
     let mut command = project::cargo(["test", "--release", "--package", "weir", "--features", "sim"]);
     step::run("every order of two threads", command.args(["--test", "pool_windows"]))?;
     let mut command = project::cargo(["test", "--release", "--package", "weir", "--features", "sim,plant"]);

@@ -7,15 +7,17 @@ use std::path::{Path, PathBuf};
 
 pub(crate) fn parser() -> Command {
     Command::new("libs")
-        .about("Put libweir.a, libweir.so, libweir_acl.so and the headers into target/weir/lib and target/weir/include")
+        .about(
+            "Put libweir.a, libweir.so, libweir_acl.so, libweir_cuda.so and the headers into target/weir/{lib,include}",
+        )
         .arg(Arg::new("release").long("release").action(ArgAction::SetTrue).help("Build with optimisation"))
         .after_help("Example:\n  cargo xtask libs --release")
 }
 
 pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     let mut packages = vec!["build", "--package", "weir-archive", "--package", "weir-shared"];
-    if HAS_ACL {
-        packages.extend(["--package", "weir-acl"]);
+    for (package, _) in IN_FRONT {
+        packages.extend(["--package", package]);
     }
     let mut command = project::cargo(packages);
     if arguments.get_flag("release") {
@@ -26,19 +28,20 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     let include = project::output("weir/include");
     install(&files, "weir_archive", "a", &lib.join("libweir.a"))?;
     install(&files, "weir_shared", shared_extension(), &lib.join(format!("libweir.{}", shared_extension())))?;
-    if HAS_ACL {
-        install(&files, "weir_acl", "so", &lib.join("libweir_acl.so"))?;
+    for (package, name) in IN_FRONT {
+        install(&files, &package.replace('-', "_"), "so", &lib.join(name))?;
     }
     let headers = copy_headers(&project::root().join("ffi/include"), &include)?;
-    let acl = if HAS_ACL { " libweir_acl.so" } else { "" };
-    say!("{}: libweir.a libweir.{}{acl}", project::shown(&lib), shared_extension());
+    let in_front: String = IN_FRONT.iter().map(|(_, name)| format!(" {name}")).collect();
+    say!("{}: libweir.a libweir.{}{in_front}", project::shown(&lib), shared_extension());
     say!("{}: {}", project::shown(&include), headers.join(" "));
     say!("a program uses them with: cc -Itarget/weir/include main.c target/weir/lib/libweir.a -lpthread -ldl -lm");
     Ok(())
 }
 
-/// Whether CANN's interface is there: it is Linux's alone.
-const HAS_ACL: bool = cfg!(target_os = "linux");
+/// The libraries that stand in front of a vendor's, by package: they are Linux's alone.
+const IN_FRONT: &[(&str, &str)] =
+    if cfg!(target_os = "linux") { &[("weir-acl", "libweir_acl.so"), ("weir-cuda", "libweir_cuda.so")] } else { &[] };
 
 const fn shared_extension() -> &'static str {
     if cfg!(target_os = "macos") { "dylib" } else { "so" }
@@ -79,7 +82,7 @@ fn copy_headers(from: &Path, to: &Path) -> Result<Vec<String>, Failure> {
 }
 
 /// By way of a second name, so that nobody sees half a file.
-fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
     let folder = to.parent().unwrap_or(to);
     std::fs::create_dir_all(folder).map_err(|error| Failure::file("create", folder, error))?;
     let half = to.with_extension(format!("{}.new", std::process::id()));

@@ -5,8 +5,8 @@ mod arguments;
 pub(crate) use arguments::parser;
 
 use crate::failure::Failure;
-use crate::replay::{Capacity, Comparison, Options, Summary, compare, least, replay, table};
-use arguments::options;
+use crate::replay::{Capacity, Comparison, Options, Summary, beside, compare, least, replay, table};
+use arguments::{as_recorded, options};
 use clap::ArgMatches;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,7 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     let file = arguments.get_one::<PathBuf>("file").map_or(Path::new("-"), PathBuf::as_path);
     spare(file, options.log.as_deref())?;
     let program = read(file, arguments.get_one("device").copied())?;
+    let options = adopted(&program, options, arguments);
     let outcome = outcome(&program, &options, arguments)?;
     if arguments.get_flag("json") {
         crate::say::aside(format_args!("{}", outcome.text));
@@ -36,8 +37,17 @@ pub fn replay_text(log: &[u8], options: &[&str]) -> Result<String, String> {
     let arguments = parser().try_get_matches_from(words).map_err(|error| error.to_string())?;
     let options = self::options(&arguments).map_err(|failure| failure.to_string())?;
     let program = import::read(log, arguments.get_one("device").copied()).map_err(|error| error.to_string())?;
+    let options = adopted(&program, options, &arguments);
     let outcome = outcome(&program, &options, &arguments).map_err(|failure| failure.to_string())?;
     Ok(if arguments.get_flag("json") { outcome.json.to_string() } else { outcome.text })
+}
+
+/// The options, as far as they are not said those of the log's own pool.
+fn adopted(program: &Program, options: Options, arguments: &ArgMatches) -> Options {
+    match &program.recorded {
+        Some(recorded) => as_recorded(arguments, options, recorded),
+        None => options,
+    }
 }
 
 /// Refuses to write the event log over the log that is read.
@@ -84,7 +94,11 @@ fn outcome(program: &Program, options: &Options, arguments: &ArgMatches) -> Resu
         return Ok(Said { text, json: comparison.json() });
     }
     let summary = replay(program, options)?;
-    Ok(Said { text: text(&summary, options), json: summary.json() })
+    let mut json = summary.json();
+    if let (Some(recorded), Some(object)) = (&program.recorded, json.as_object_mut()) {
+        object.insert("recorded".to_owned(), beside::json(recorded));
+    }
+    Ok(Said { text: text(&summary, options, program), json })
 }
 
 /// Notes, a line each.
@@ -93,14 +107,22 @@ fn noted(notes: &[String]) -> String {
 }
 
 /// The table of a replay and its notes.
-fn text(summary: &Summary, options: &Options) -> String {
-    let rows: Vec<Vec<String>> = summary.lines().into_iter().map(|(name, value)| vec![name, value]).collect();
-    let mut text = table(&["", &format!("{}, {}", summary.driver, summary.policy)], &rows);
+fn text(summary: &Summary, options: &Options, program: &Program) -> String {
+    let name = format!("{}, {}", summary.driver, summary.policy);
+    let mut text = match &program.recorded {
+        Some(recorded) => table(&["", "as logged", &name], &beside::rows(recorded, summary)),
+        None => plain(summary, &name),
+    };
     text += &noted(&summary.notes());
     if let Some(log) = &options.log {
         text += &format!("the event log: cargo xtask viz {}\n", log.display());
     }
     text
+}
+
+fn plain(summary: &Summary, name: &str) -> String {
+    let rows: Vec<Vec<String>> = summary.lines().into_iter().map(|(name, value)| vec![name, value]).collect();
+    table(&["", name], &rows)
 }
 
 #[cfg(test)]

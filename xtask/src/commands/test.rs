@@ -2,7 +2,7 @@
 
 use crate::commands::no_install;
 use crate::failure::Failure;
-use crate::packages::{C_COMPILER, CXX_COMPILER, Need, Permission, System};
+use crate::packages::{BROWSER, C_COMPILER, CXX_COMPILER, Need, Permission, System};
 use crate::project;
 use crate::step;
 use clap::{ArgMatches, Command};
@@ -23,8 +23,10 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
 
 /// Runs the tests. The workspace's come last, so that the output ends with the runner's own summary.
 pub(crate) fn all(system: &System) -> Result<(), Failure> {
-    let c = part(system, &[C_COMPILER], "the C programs of ffi/tests");
+    let c = part(system, &[C_COMPILER], "the C programs of ffi/tests, and the stand-in for a GPU");
     let cxx = part(system, &[CXX_COMPILER], "the C programs compiled as C++");
+    // The test itself finds out again; here it is only told.
+    let _ = part(&System::new(Permission::Forbidden), &[BROWSER], "a browser's look at the report");
     // With its window, which is tested without one: no display and no system package.
     let mut command = project::cargo(["test", "--package", "weir-viz", "--features", "window,parquet"]);
     step::run("tests of the viewer", &mut command)?;
@@ -85,7 +87,7 @@ fn workspace(runner: Runner, c: Part, cxx: Part) -> std::process::Command {
     // Done by a step before.
     command.args(["--exclude", "weir-viz"]);
     if c == Part::Skip {
-        command.args(["--exclude", "weir-ffi"]);
+        command.args(["--exclude", "weir-ffi", "--exclude", "weir-gpu"]);
     }
     if cxx == Part::Skip {
         command.arg("--");
@@ -116,7 +118,7 @@ mod tests {
         );
         assert_eq!(
             step::typed(&workspace(Runner::Cargo, Part::Skip, Part::Skip)),
-            "cargo test --workspace --lib --bins --tests --no-fail-fast --exclude weir-viz --exclude weir-ffi -- --skip cpp --skip both_languages"
+            "cargo test --workspace --lib --bins --tests --no-fail-fast --exclude weir-viz --exclude weir-ffi --exclude weir-gpu -- --skip cpp --skip both_languages"
         );
     }
 }

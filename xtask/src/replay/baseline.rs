@@ -81,6 +81,8 @@ pub(crate) fn run<V: Venue>(venue: &V, program: &Program) -> Result<Baseline, Fa
             | Op::Wait { .. }
             | Op::SyncStream { .. }
             | Op::SyncDevice
+            | Op::SyncEvent { .. }
+            | Op::Use { .. }
             | Op::Mark { .. }
             | Op::Nothing => {}
         }

@@ -35,7 +35,7 @@ pub(crate) fn least(program: &Program, options: &Options) -> Result<Capacity, Fa
         let text = format!("{} allocations do not fit in any device that is simulated", free.refused);
         return Err(Failure::Failed(text));
     }
-    let floor = Floor::of(program, super::ALIGNMENT.0);
+    let floor = Floor::of(program, options.alignment.0);
     let mut search = Search { program, options, granule: free.granule, replays: 0 };
     let granules = search.run(free.peak_used.div_ceil(free.granule), free.peak_reserved.div_ceil(free.granule))?;
     let min_capacity = granules * free.granule;

@@ -3,6 +3,7 @@
 mod around;
 mod available;
 mod baseline;
+pub(crate) mod beside;
 mod capacity;
 #[cfg(target_os = "linux")]
 mod host;
@@ -16,7 +17,9 @@ mod sizing;
 mod summary;
 mod venue;
 
+pub(crate) use available::Available;
 pub(crate) use baseline::Baseline;
+
 pub(crate) use capacity::{Capacity, least};
 pub(crate) use rules::{Comparison, compare};
 pub(crate) use summary::{Summary, table};
@@ -25,12 +28,12 @@ use crate::failure::Failure;
 use job::{Around, Fit, Job, Rows, Synchronous};
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use weir::policy::{Preference, Reuse};
+use weir::policy::{Preference, Reuse, Tuning};
 use weir::units::Bytes;
 use weir_viz::import::Program;
 
-/// What blocks are rounded up to, and where they begin.
-const ALIGNMENT: Bytes = Bytes(512);
+/// What blocks are rounded up to, and where they begin, unless another alignment is asked for.
+pub(crate) const ALIGNMENT: Bytes = Bytes(512);
 
 /// Which rows' work a simulated device has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +83,11 @@ pub(crate) struct Options {
     pub(crate) preference: Preference,
     /// The pool's limit; none: so much that the log does not meet it.
     pub(crate) limit: Option<Bytes>,
+    pub(crate) threshold: Bytes,
+    pub(crate) small_limit: Option<Bytes>,
+    pub(crate) tuning: Tuning,
+    /// Of a simulated device.
+    pub(crate) alignment: Bytes,
     pub(crate) on: On,
     /// Where the event log goes.
     pub(crate) log: Option<PathBuf>,
@@ -88,7 +96,18 @@ pub(crate) struct Options {
 impl Options {
     /// A pool as it is by default.
     pub(crate) const fn new(on: On) -> Self {
-        Self { policy: "all", reuse: Reuse::all(), preference: Preference::GrowFirst, limit: None, on, log: None }
+        Self {
+            policy: "all",
+            reuse: Reuse::all(),
+            preference: Preference::GrowFirst,
+            limit: None,
+            threshold: Bytes::ZERO,
+            small_limit: None,
+            tuning: Tuning::DEFAULT,
+            alignment: ALIGNMENT,
+            on,
+            log: None,
+        }
     }
 }
 

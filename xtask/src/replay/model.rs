@@ -110,7 +110,8 @@ impl Model<'_> {
             Op::Wait { stream, event } => self.order.wait(stream, event),
             Op::SyncStream { stream } => self.order.sync_stream(stream),
             Op::SyncDevice => self.order.sync_device(),
-            Op::Mark { .. } | Op::Nothing => {}
+            Op::SyncEvent { event } => self.order.sync_event(event),
+            Op::Use { .. } | Op::Mark { .. } | Op::Nothing => {}
         }
     }
 

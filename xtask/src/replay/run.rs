@@ -10,8 +10,8 @@ use std::fmt::Debug;
 use std::time::Instant;
 use weir::driver::{Driver, NativeStream};
 use weir::error::MallocError;
-use weir::id::{DeviceId, EventId, PoolId, StreamId};
-use weir::policy::{Destroy, PoolConfig, StreamKind};
+use weir::id::{DeviceId, EventId, LabelId, PoolId, StreamId};
+use weir::policy::{Destroy, PoolConfig, StreamKind, UseUntil};
 use weir::trace::MAX_NAME;
 use weir::units::{Bytes, DevicePtr};
 use weir::{Arenas, Local, StreamConfig};
@@ -51,6 +51,8 @@ pub(crate) struct Run<'a, V: Venue> {
     lanes: Vec<Lane>,
     events: Vec<Option<EventId>>,
     held: Vec<Option<Held>>,
+    /// By the program's number of the label, counted from 1.
+    labels: Vec<Option<LabelId>>,
     /// Rows, and what was added to them.
     done: u64,
     mallocs: u64,
@@ -87,6 +89,9 @@ impl<'a, V: Venue> Run<'a, V> {
             limit: options.limit.unwrap_or(Bytes::ZERO),
             reuse: options.reuse,
             preference: options.preference,
+            threshold: options.threshold,
+            small_limit: options.small_limit,
+            tuning: options.tuning,
             ..PoolConfig::new(DEVICE)
         };
         let pool = runtime.create_pool(config).map_err(failed("creating the pool"))?;
@@ -100,6 +105,7 @@ impl<'a, V: Venue> Run<'a, V> {
             lanes: Vec::new(),
             events: vec![None; program.events],
             held: vec![None; program.blocks.len()],
+            labels: Vec::new(),
             done: 0,
             mallocs: 0,
             frees: 0,
@@ -182,6 +188,11 @@ impl<'a, V: Venue> Run<'a, V> {
                 let lane = self.lane(stream)?;
                 self.runtime.synchronize_stream(lane.id).map_err(failed("synchronising a stream"))
             }
+            Op::SyncEvent { event } => {
+                let event = self.event(event)?;
+                self.runtime.synchronize_event(event).map_err(failed("synchronising an event"))
+            }
+            Op::Use { block, stream, until } => self.announce(block, stream, until),
             Op::SyncDevice => self.runtime.synchronize_device(DEVICE).map_err(failed("synchronising the device")),
             Op::Mark { number } => {
                 let name = self.program.marks.get(number - 1).cloned().flatten();
@@ -193,12 +204,37 @@ impl<'a, V: Venue> Run<'a, V> {
         }
     }
 
+    /// Tells the pool of another stream's use; what that stream does with the block is in no log.
+    fn announce(&self, block: usize, stream: usize, until: UseUntil) -> Result<(), Failure> {
+        let Some(held) = self.held.get(block).copied().flatten() else { return Ok(()) };
+        let lane = self.lane(stream)?;
+        self.runtime.record_use(held.at, lane.id, until).map_err(failed("announcing a use"))
+    }
+
+    /// The label of a block, in the runtime.
+    fn label(&mut self, block: usize) -> Result<LabelId, Failure> {
+        let number = self.program.labelled.get(block).copied().unwrap_or(0) as usize;
+        let Some(name) = number.checked_sub(1).and_then(|at| self.program.labels.get(at)) else {
+            return Ok(LabelId::NONE);
+        };
+        if let Some(known) = self.labels.get(number).copied().flatten() {
+            return Ok(known);
+        }
+        let label = self.runtime.label(name).map_err(failed("naming a label"))?;
+        self.labels.resize(self.labels.len().max(number + 1), None);
+        if let Some(place) = self.labels.get_mut(number) {
+            *place = Some(label);
+        }
+        Ok(label)
+    }
+
     fn allocate(&mut self, block: usize) -> Result<(), Failure> {
         let Some(Block { size, stream, tie }) = self.program.blocks.get(block).copied() else {
             return Ok(());
         };
         let lane = self.lane(stream)?;
-        let at = match self.runtime.malloc_async(self.pool, Bytes(size), lane.id) {
+        let label = self.label(block)?;
+        let at = match self.runtime.malloc_labelled(self.pool, Bytes(size), lane.id, label) {
             Ok(at) => at,
             Err(
                 MallocError::OutOfMemory(_)

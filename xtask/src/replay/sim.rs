@@ -5,7 +5,7 @@ use super::job::Job;
 use super::run::{DEVICE, failed};
 use super::sizing::{Sizing, granules};
 use super::venue::{Edge, Span, Venue};
-use super::{ALIGNMENT, Lag, Maps, Options, Simulated};
+use super::{Lag, Maps, Options, Simulated};
 use crate::failure::Failure;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -160,7 +160,7 @@ pub(super) fn perform<J: Job>(
     how: Simulated,
     job: J,
 ) -> Result<J::Output, Failure> {
-    let sizing = Sizing::of(program, options.limit.unwrap_or(MOST).min(MOST), ALIGNMENT);
+    let sizing = Sizing::of(program, options.limit.unwrap_or(MOST).min(MOST), options.alignment);
     let memory = sizing.memory.min(MOST);
     // A limit that the log cannot meet is as good as none.
     let options = Options { limit: options.limit.filter(|limit| *limit < memory), ..options.clone() };
@@ -170,6 +170,7 @@ pub(super) fn perform<J: Job>(
     // Whole granules, as the pool rounds its limit.
     let total = total.round_up(device.properties.granularity).unwrap_or(total);
     device.properties.total = total;
+    device.properties.alignment = options.alignment;
     if total > SPARSE_UP_TO {
         device.properties.capabilities.remove(Capabilities::SPARSE_ADDRESSES);
     }

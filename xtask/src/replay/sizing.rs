@@ -26,6 +26,7 @@ pub(crate) struct Sizing {
     pub(crate) rows: usize,
     /// Blocks that are live at once.
     pub(crate) live: usize,
+    pub(crate) labels: usize,
 }
 
 impl Sizing {
@@ -49,6 +50,7 @@ impl Sizing {
             mallocs,
             rows: program.ops.len(),
             live: live(program) + AROUND,
+            labels: program.labels.len() + program.marks.len() + AROUND,
         }
     }
 
@@ -68,7 +70,7 @@ impl Sizing {
             pools: 2,
             blocks: apart + self.live * 2 + granules.min(1 << 16) + 1_024,
             granules,
-            labels: 1_024,
+            labels: self.labels.max(1_024),
             pages: 64,
         }
     }

@@ -1,13 +1,14 @@
 //! What `replay` takes.
 
 use crate::failure::Failure;
-use crate::replay::{Lag, Maps, On, Options, Simulated};
+use crate::replay::{ALIGNMENT, Lag, Maps, On, Options, Simulated};
 use crate::size;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::path::PathBuf;
-use weir::policy::Reuse;
-use weir::units::Bytes;
+use weir::policy::{Preference, Reuse};
+use weir::units::{Bytes, MIB};
+use weir_viz::import::Recorded;
 
 /// Names of policies: which switches are on.
 const POLICIES: [(&str, Reuse); 5] = [
@@ -18,6 +19,9 @@ const POLICIES: [(&str, Reuse); 5] = [
     ("all", Reuse::all()),
 ];
 
+/// Names of what comes first.
+const PREFERENCES: [(&str, Preference); 2] = [("grow", Preference::GrowFirst), ("wait", Preference::WaitFirst)];
+
 /// Names of when a simulated device maps.
 const MAPS: [(&str, Maps); 2] = [("at-once", Maps::AtOnce), ("ordered", Maps::InStreamOrder)];
 
@@ -25,9 +29,14 @@ const HELP: &str = "\
 Examples:
   cargo xtask replay examples/traces/producer_consumer.csv --policy event --lag 100 --json
   cargo xtask replay examples/traces/producer_consumer.csv --min-capacity --lag none
+  cargo xtask replay target/demo/trace.log --policy event --threshold 1GiB --log target/demo/what-if.log
 
 FILE is found out by its content: CSV with RMM's header, and record, wait, sync, mark among its actions; CSV of
-lifetimes (id,lower,upper,size), as MiniMalloc has them; or what PyTorch's _dump_snapshot wrote.
+lifetimes (id,lower,upper,size), as MiniMalloc has them; what PyTorch's _dump_snapshot wrote; or weir's own event log.
+
+Of an event log the program's calls are replayed, on a pool of the settings that the log's pool had where the command line
+does not say others, and the table shows both. When the first program's device had finished what is in no log: --lag says
+when this one has.
 
 --min-capacity prints the smallest limit at which nothing is refused, to half a percent or a granule, beside the peak
 of used bytes and the ordered floor: the largest total of allocations of which no two are ordered free-before-malloc,
@@ -47,7 +56,7 @@ Exit status:
 
 pub(crate) fn parser() -> Command {
     Command::new("replay")
-        .about("Replay an allocation log on a pool: RMM CSV, PyTorch memory snapshot, or lifetimes")
+        .about("Replay a log on a pool of other settings: RMM CSV, PyTorch memory snapshot, lifetimes, or weir's own")
         .args(what())
         .args(pool())
         .args(venue())
@@ -83,25 +92,33 @@ fn what() -> [Arg; 4] {
 }
 
 /// The pool.
-fn pool() -> [Arg; 2] {
+fn pool() -> [Arg; 4] {
     [
         Arg::new("policy")
             .long("policy")
             .allow_hyphen_values(true)
             .default_value("all")
             .value_parser(POLICIES.map(|(name, _)| name))
-            .help("Reuse switches: none; 1; 1 and 2; 1 and 3; all"),
-        Arg::new("limit")
-            .long("limit")
+            .help("Reuse switches: none; 1; 1 and 2; 1 and 3; all [of an event log: as logged]"),
+        Arg::new("limit").long("limit").value_name("BYTES").allow_hyphen_values(true).value_parser(limit).help(
+            "The pool's limit, such as 14GB, 512MiB or a number of bytes [default: none; of an event log: as logged]",
+        ),
+        Arg::new("threshold")
+            .long("threshold")
             .value_name("BYTES")
             .allow_hyphen_values(true)
-            .value_parser(limit)
-            .help("The pool's limit, such as 14GB, 512MiB or a number of bytes [default: none]"),
+            .value_parser(size::parse)
+            .help("What stays reserved at a synchronisation [default: 0; of an event log: as logged]"),
+        Arg::new("prefer")
+            .long("prefer")
+            .allow_hyphen_values(true)
+            .value_parser(PREFERENCES.map(|(name, _)| name))
+            .help("What comes first where nothing is usable at once [default: grow; of an event log: as logged]"),
     ]
 }
 
 /// What it is replayed on.
-fn venue() -> [Arg; 3] {
+fn venue() -> [Arg; 4] {
     [
         Arg::new("driver")
             .long("driver")
@@ -116,6 +133,12 @@ fn venue() -> [Arg; 3] {
             .allow_hyphen_values(true)
             .value_parser(lag)
             .help("sim: a row's work is finished N rows later; none: only `sync` rows finish work"),
+        Arg::new("alignment")
+            .long("alignment")
+            .value_name("BYTES")
+            .allow_hyphen_values(true)
+            .value_parser(alignment)
+            .help("sim: what blocks are rounded up to, a power of two [default: 512; of an event log: as logged]"),
         Arg::new("maps").long("maps").allow_hyphen_values(true).value_parser(MAPS.map(|(name, _)| name)).help(
             "sim: when maps and unmaps take effect; ordered: in the order of the stream that they name \
                  [default: ordered with --lag none, where else nothing could be moved; at-once otherwise]",
@@ -145,6 +168,18 @@ fn limit(text: &str) -> Result<Bytes, String> {
     }
 }
 
+fn alignment(text: &str) -> Result<Bytes, String> {
+    let bytes = size::parse(text)?;
+    match is_alignment(bytes) {
+        true => Ok(bytes),
+        false => Err("expected a power of two up to 2 MiB".into()),
+    }
+}
+
+const fn is_alignment(bytes: Bytes) -> bool {
+    bytes.0.is_power_of_two() && bytes.0 <= 2 * MIB
+}
+
 fn lag(text: &str) -> Result<Lag, String> {
     match text {
         "none" => Ok(Lag::Never),
@@ -169,9 +204,40 @@ pub(super) fn options(arguments: &ArgMatches) -> Result<Options, Failure> {
         policy,
         reuse,
         limit: arguments.get_one("limit").copied(),
+        threshold: arguments.get_one("threshold").copied().unwrap_or(Bytes::ZERO),
+        preference: preference(arguments).unwrap_or_default(),
+        alignment: arguments.get_one("alignment").copied().unwrap_or(ALIGNMENT),
         log: arguments.get_one::<PathBuf>("log").cloned(),
         ..Options::new(on)
     })
+}
+
+fn preference(arguments: &ArgMatches) -> Option<Preference> {
+    let named = arguments.get_one::<String>("prefer")?;
+    PREFERENCES.into_iter().find(|(known, _)| known == named).map(|(_, preference)| preference)
+}
+
+/// The options for an event log: what the command line does not say is as the log's pool had it.
+pub(super) fn as_recorded(arguments: &ArgMatches, options: Options, recorded: &Recorded) -> Options {
+    let said = |name: &str| arguments.value_source(name) == Some(ValueSource::CommandLine);
+    let (config, device) = (recorded.config, recorded.device);
+    // The device's total is what a pool without a limit has.
+    let limit = Some(config.limit).filter(|limit| device.is_none_or(|device| *limit < device.total));
+    let name = POLICIES.into_iter().find(|(_, reuse)| *reuse == config.reuse).map_or("as logged", |(name, _)| name);
+    Options {
+        policy: if said("policy") { options.policy } else { name },
+        reuse: if said("policy") { options.reuse } else { config.reuse },
+        limit: if said("limit") { options.limit } else { limit },
+        threshold: if said("threshold") { options.threshold } else { config.threshold },
+        preference: if said("prefer") { options.preference } else { config.preference },
+        alignment: match device {
+            Some(device) if !said("alignment") && is_alignment(device.alignment) => device.alignment,
+            _ => options.alignment,
+        },
+        small_limit: config.small_limit,
+        tuning: config.tuning,
+        ..options
+    }
 }
 
 /// What only a simulated device can do.
@@ -179,6 +245,7 @@ fn refuse_for_host(arguments: &ArgMatches) -> Result<(), Failure> {
     for (option, why) in [
         ("lag", "the streams of the host driver are threads that finish when they finish"),
         ("maps", "the host driver maps at once"),
+        ("alignment", "the host driver has its own"),
         ("min-capacity", "the search is one replay after another, in virtual time"),
         ("compare", "it is one replay after another, in virtual time"),
     ] {

@@ -1,0 +1,116 @@
+//! A comparison in lines.
+
+use super::{Comparison, Section};
+use crate::scene::ticks;
+use std::fmt::Write;
+use weir::trace::Source;
+
+/// How many lines a list has at most.
+const MOST: usize = 12;
+
+/// The comparison as text.
+#[must_use]
+pub fn text(comparison: &Comparison) -> String {
+    let mut out = String::new();
+    let [one, other] = &comparison.names;
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "A  {one}\nB  {other}\n");
+    let _ = writeln!(out, "{:<34} {:>12} {:>12} {:>12} {:>12}", "", "used A", "used B", "reserved A", "reserved B");
+    section(&mut out, "whole log", &comparison.whole);
+    // Where peaks differ most.
+    let mut sections: Vec<&Section> = comparison.sections.iter().collect();
+    let apart = |s: &Section| {
+        let [a, b] = s.sides;
+        a.peak_reserved.abs_diff(b.peak_reserved).max(a.peak_used.abs_diff(b.peak_used))
+    };
+    sections.sort_by_key(|section| std::cmp::Reverse(apart(section)));
+    let told = sections.iter().filter(|section| apart(section) > 0).take(MOST);
+    if comparison.sections.len() > 1 {
+        told.for_each(|part| section(&mut out, &name(part), part));
+        let same = sections.iter().filter(|section| apart(section) == 0).count();
+        let _ = writeln!(out, "{} parts between common marks, {same} of them with the same peaks", sections.len());
+    }
+    let [odd_a, odd_b] = comparison.odd_marks;
+    if odd_a + odd_b > 0 {
+        let _ = writeln!(out, "{odd_a} marks are in A alone, {odd_b} in B alone");
+    }
+    reuse(&mut out, comparison);
+    labels(&mut out, comparison);
+    lost(&mut out, comparison);
+    out
+}
+
+fn name(section: &Section) -> String {
+    let place = |name: &Option<String>, none: &str| name.clone().unwrap_or_else(|| none.to_owned());
+    let name = format!("{} .. {}", place(&section.from, "begin"), place(&section.to, "end"));
+    let mut short: String = name.chars().take(33).collect();
+    if short.len() < name.len() {
+        short.push('…');
+    }
+    short
+}
+
+fn section(out: &mut String, name: &str, section: &Section) {
+    let [a, b] = section.sides;
+    let bytes = ticks::bytes;
+    let _ = writeln!(
+        out,
+        "{name:<34} {:>12} {:>12} {:>12} {:>12}",
+        bytes(a.peak_used),
+        bytes(b.peak_used),
+        bytes(a.peak_reserved),
+        bytes(b.peak_reserved)
+    );
+}
+
+fn reuse(out: &mut String, comparison: &Comparison) {
+    let [a, b] = comparison.whole.sides;
+    let _ = writeln!(out, "\n{:<34} {:>12} {:>12}", "mallocs by source", "A", "B");
+    for (source, (one, other)) in Source::ALL.iter().zip(a.reuse.into_iter().zip(b.reuse)) {
+        let name = source.name().replace('_', " ");
+        let _ = writeln!(out, "{name:<34} {:>12} {:>12}", ticks::count(one), ticks::count(other));
+    }
+    let _ = writeln!(out, "{:<34} {:>12} {:>12}", "refused calls", ticks::count(a.refused), ticks::count(b.refused));
+    for pair in comparison.pairs.iter().take(MOST) {
+        let name = format!("  {} -> {} ({})", pair.from, pair.to, pair.source.name().replace('_', " "));
+        let [one, other] = pair.mallocs;
+        let _ = writeln!(out, "{name:<34} {:>12} {:>12}", ticks::count(one), ticks::count(other));
+    }
+}
+
+fn labels(out: &mut String, comparison: &Comparison) {
+    if comparison.labels.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n{:<34} {:>12} {:>12}", "labels whose peaks differ", "A", "B");
+    for growth in comparison.labels.iter().take(MOST) {
+        let name = if growth.label.is_empty() { "(no label)".to_owned() } else { format!("{:?}", growth.label) };
+        let [one, other] = growth.peak;
+        let _ = writeln!(out, "{name:<34} {:>12} {:>12}", ticks::bytes(one), ticks::bytes(other));
+    }
+}
+
+fn lost(out: &mut String, comparison: &Comparison) {
+    let matched = &comparison.matched;
+    let count = ticks::count;
+    let _ = writeln!(
+        out,
+        "\n{} mallocs are in both, {} in A alone, {} in B alone",
+        count(matched.count),
+        count(matched.alone[0]),
+        count(matched.alone[1])
+    );
+    let _ = writeln!(
+        out,
+        "{} of them lost their reuse ({}), {} won it",
+        count(matched.lost),
+        ticks::bytes(matched.lost_bytes),
+        count(matched.won)
+    );
+    for lost in matched.largest.iter().take(MOST) {
+        let [was, is] = lost.source.map(|source| source.name().replace('_', " "));
+        let label = if lost.label.is_empty() { String::new() } else { format!(" {:?}", lost.label) };
+        let [one, other] = lost.alloc;
+        let _ = writeln!(out, "  {:>10}{label}: A #{one} {was}, B #{other} {is}", ticks::bytes(lost.asked));
+    }
+}

@@ -1,0 +1,169 @@
+//! Why a malloc got what it got: the candidates that the core saw, why each was passed over, and what little would have
+//! changed it.
+//!
+//! The core recomputes the decision: a runtime is [rebuilt](crate::rebuild) from the log up to the call, asked what it
+//! sees, and then makes the call; what it decides is held against what is logged.
+
+mod reason;
+mod target;
+mod text;
+mod verdict;
+
+pub use target::{ExplainError, What, target};
+pub use text::text;
+pub use verdict::{Kind, Verdict};
+
+use crate::model::{EventIx, Model, Payload};
+use crate::rebuild::{Difference, Looks, NotRecorded, Rebuild};
+use crate::scene;
+use reason::Reasons;
+use weir::error::Point;
+use weir::id::{PoolId, StreamId};
+use weir::trace::{Record, Source};
+use weir::units::Bytes;
+use weir::{Arenas, Candidate, Outlook};
+
+/// The call that is explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Its record.
+    pub event: EventIx,
+    /// The allocation's id; `None`: it was refused.
+    pub alloc: Option<u64>,
+    /// Its pool.
+    pub pool: PoolId,
+    /// The stream that asked.
+    pub stream: StreamId,
+    /// Bytes asked for; rounded up where the call was refused for want of memory.
+    pub asked: Bytes,
+    /// What it got: offset from the pool's base, and size.
+    pub got: Option<(Bytes, Bytes)>,
+    /// What it relied on.
+    pub source: Option<Source>,
+}
+
+/// A free block and why it was passed over, or that it was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reasoned {
+    /// From the pool's base.
+    pub offset: Bytes,
+    /// Its size.
+    pub size: Bytes,
+    /// Whether it is what was taken, or a part of that.
+    pub taken: bool,
+    /// In words.
+    pub reason: String,
+}
+
+/// An explained decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// The call.
+    pub call: Call,
+    /// What the core found before it asked or called the driver.
+    pub outlook: Outlook,
+    /// The free blocks: what was taken first, then those large enough from the closest size on, then the others from the
+    /// largest on.
+    pub candidates: Vec<Reasoned>,
+    /// What the call did on its way: records and their meaning.
+    pub steps: Vec<(u64, String)>,
+    /// Why nothing cheaper was there, in bytes.
+    pub verdict: Verdict,
+    /// The least change that would have allowed reuse at no cost, or the call at all.
+    pub change: Option<String>,
+    /// How many records up to and with the call the core writes again as they are logged.
+    pub agreed: u64,
+}
+
+/// Explains a decision. `lend` is called once or twice, for arenas of the [capacities](crate::rebuild::capacities) that
+/// the log states: where the log's program looked at its runtime in between, frees were carried out earlier than its
+/// calls tell.
+///
+/// # Errors
+/// The log does not hold what it takes, or the core's decisions part from it before or at the call.
+pub fn explain(
+    model: &Model,
+    event: EventIx,
+    mut lend: impl FnMut(&mut dyn FnMut(Arenas<'_>)),
+) -> Result<Explanation, ExplainError> {
+    let mut result = Err(ExplainError::NotRecorded(NotRecorded("no arenas".to_owned())));
+    for looks in [Looks::Never, Looks::Always] {
+        lend(&mut |arenas| result = explain_once(model, event, arenas, looks));
+        if !matches!(result, Err(ExplainError::Parted(_))) {
+            break;
+        }
+    }
+    result
+}
+
+fn explain_once(model: &Model, event: EventIx, arenas: Arenas<'_>, looks: Looks) -> Result<Explanation, ExplainError> {
+    let call = call(model, event).ok_or(ExplainError::NoCall(model.events.number(event)))?;
+    let parted = |difference: &Difference| ExplainError::Parted(difference.clone());
+    let mut rebuild = Rebuild::new(model, arenas, event, looks)?;
+    rebuild.run_before(event);
+    if let Some(difference) = rebuild.difference() {
+        return Err(parted(difference));
+    }
+    let mut seen: Vec<Candidate> = Vec::new();
+    let outlook = rebuild.candidates(call.pool, call.asked, call.stream, |candidate| seen.push(candidate));
+    let outlook = outlook.map_err(|error| ExplainError::Refused(error.to_string()))?;
+    rebuild.run_through(event);
+    if let Some(difference) = rebuild.difference() {
+        return Err(parted(difference));
+    }
+    let reasons = Reasons::new(model, &call, &outlook, &seen);
+    let verdict = Verdict::of(&call, &outlook, &seen);
+    Ok(Explanation {
+        call,
+        outlook,
+        verdict,
+        change: verdict::change(&reasons, &call, &outlook, &seen, &verdict),
+        candidates: reasons.candidates(&seen),
+        steps: steps(model, event),
+        agreed: rebuild.agreed(),
+    })
+}
+
+/// What a record says of a malloc, if it ends one.
+fn call(model: &Model, event: EventIx) -> Option<Call> {
+    match model.events.payload(event) {
+        Payload::Life(life) if model.events.kind(event) == crate::model::Kind::Malloc => {
+            let life = model.life(life);
+            Some(Call {
+                event,
+                alloc: Some(life.id.0),
+                pool: model.pool(life.pool).id,
+                stream: model.stream(life.stream).id,
+                asked: life.asked.unwrap_or(life.given),
+                got: Some((life.offset, life.given)),
+                source: life.source,
+            })
+        }
+        Payload::Other(&Record::OutOfMemory { pool, stream, requested, .. }) => {
+            Some(Call { event, alloc: None, pool, stream, asked: requested, got: None, source: None })
+        }
+        Payload::Other(&Record::Refused {
+            verb: weir::trace::Verb::Malloc,
+            pool: Some(pool),
+            stream: Some(stream),
+            size,
+            ..
+        }) => Some(Call { event, alloc: None, pool, stream, asked: size, got: None, source: None }),
+        _ => None,
+    }
+}
+
+/// The records between the call before and this one's end, and that one.
+fn steps(model: &Model, event: EventIx) -> Vec<(u64, String)> {
+    let mut steps = Vec::new();
+    for at in target::way_to(model, event) {
+        let words = format!("{} {}", model.events.kind(at).name(), scene::headline(model, at));
+        steps.push((model.events.number(at), words.trim_end().to_owned()));
+    }
+    steps
+}
+
+/// Where a point is: the stream and its position.
+fn place(point: Point) -> (StreamId, u64) {
+    (point.stream, point.seq.0)
+}

@@ -1,0 +1,61 @@
+//! An explanation in lines.
+
+use super::Explanation;
+use crate::model::Model;
+use crate::scene::{self, ticks};
+use std::fmt::Write;
+
+/// So many candidates are told.
+const MOST: usize = 16;
+
+/// The explanation as text.
+#[must_use]
+pub fn text(explanation: &Explanation, model: &Model) -> String {
+    let Explanation { call, outlook, .. } = explanation;
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let mut line = |name: &str, value: String| {
+        let _ = writeln!(out, "{name:<13} {value}");
+    };
+    let number = model.events.number(call.event);
+    line("call", format!("record {number}: {}", scene::headline(model, call.event)));
+    line("asked", format!("{} on stream {} of pool {}", ticks::bytes_exact(call.asked.0), call.stream, call.pool));
+    match (call.got, call.source) {
+        (Some((offset, given)), Some(source)) => {
+            let kind = source.name().replace('_', " ");
+            line("got", format!("{} at offset {} ({kind})", ticks::bytes_exact(given.0), offset.0));
+        }
+        _ => line("got", "nothing: the call was refused".to_owned()),
+    }
+    line("verdict", explanation.verdict.words());
+    if let Some(change) = &explanation.change {
+        line("least change", change.clone());
+    }
+    if let Some(to_map) = outlook.to_map.filter(|_| outlook.taken.is_none()) {
+        line(
+            "growth",
+            format!(
+                "{} to be mapped, of which {} can be moved; {} below the limit",
+                ticks::bytes(to_map.0),
+                ticks::bytes(outlook.movable.0.min(to_map.0)),
+                ticks::bytes(outlook.headroom.0)
+            ),
+        );
+    }
+    for (at, (number, words)) in explanation.steps.iter().enumerate() {
+        line(if at == 0 { "steps" } else { "" }, format!("record {number}: {words}"));
+    }
+    for (at, candidate) in explanation.candidates.iter().take(MOST).enumerate() {
+        let name = if at == 0 { "candidates" } else { "" };
+        let size = ticks::bytes(candidate.size.0);
+        line(name, format!("{size:>10} at offset {:<12} {}", candidate.offset.0, candidate.reason));
+    }
+    if let Some(more) = explanation.candidates.len().checked_sub(MOST).filter(|more| *more > 0) {
+        line("", format!("and {} more", ticks::count(more as u64)));
+    }
+    if explanation.candidates.is_empty() {
+        line("candidates", "none: nothing was free".to_owned());
+    }
+    line("recomputed", format!("the core decides the same; {} records agree", ticks::count(explanation.agreed)));
+    out
+}

@@ -1,0 +1,337 @@
+//! Conditions on the report's numbers, such as `peak_reserved > 1.05 * peak_used`.
+//!
+//! A condition compares two terms: numbers (`3`, `1.05`, `14GiB`), the report's names, `+ - * /` and parentheses.
+
+use super::figures::Figure;
+use std::fmt;
+
+const UNITS: [(&str, f64); 8] = [
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
+    ("TiB", 1_099_511_627_776.0),
+    ("kB", 1e3),
+    ("MB", 1e6),
+    ("GB", 1e9),
+    ("TB", 1e12),
+];
+
+/// How deep parentheses may stand in each other.
+const DEEPEST: usize = 64;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Comparison {
+    Less,
+    AtMost,
+    More,
+    AtLeast,
+    Same,
+    Other,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Term {
+    Number(f64),
+    Name(usize, String),
+    Of(Box<Term>, char, Box<Term>),
+}
+
+/// A condition.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expression {
+    text: String,
+    left: Term,
+    how: Comparison,
+    right: Term,
+}
+
+/// What is wrong with a condition, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExpressionError {
+    /// The condition.
+    pub text: String,
+    /// The character where it is wrong, from 0 on.
+    pub at: usize,
+    /// What stands there.
+    pub found: String,
+    /// What should.
+    pub expected: String,
+}
+
+impl fmt::Display for ExpressionError {
+    /// Three lines: the condition, a mark below the place, and what is wrong.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { text, at, found, expected } = self;
+        write!(f, "{text}\n{:>width$}\nfound {found}; expected {expected}", '^', width = at + 1)
+    }
+}
+
+impl std::error::Error for ExpressionError {}
+
+impl Expression {
+    /// Reads a condition.
+    ///
+    /// # Errors
+    /// Where it is wrong, and what was expected there.
+    pub fn parse(text: &str) -> Result<Self, ExpressionError> {
+        // One line, so that the mark below it stands where it should.
+        let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let mut parser = Parser { text: text.chars().collect(), at: 0, depth: 0 };
+        let left = parser.sum()?;
+        let how = parser.comparison()?;
+        let right = parser.sum()?;
+        parser.skip();
+        if parser.at < parser.text.len() {
+            return Err(parser.wrong("the end of the condition"));
+        }
+        Ok(Self { text, left, how, right })
+    }
+
+    /// The condition as it was written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it holds.
+    ///
+    /// # Errors
+    /// It names what the report does not have, or divides by 0.
+    pub fn holds(&self, figures: &[Figure]) -> Result<bool, ExpressionError> {
+        let (left, right) = (self.value(&self.left, figures)?, self.value(&self.right, figures)?);
+        Ok(match self.how {
+            Comparison::Less => left < right,
+            Comparison::AtMost => left <= right,
+            Comparison::More => left > right,
+            Comparison::AtLeast => left >= right,
+            Comparison::Same => left == right,
+            Comparison::Other => left != right,
+        })
+    }
+
+    /// The two sides, worked out: for messages.
+    ///
+    /// # Errors
+    /// As [`holds`](Self::holds).
+    pub fn sides(&self, figures: &[Figure]) -> Result<(f64, f64), ExpressionError> {
+        Ok((self.value(&self.left, figures)?, self.value(&self.right, figures)?))
+    }
+
+    fn value(&self, term: &Term, figures: &[Figure]) -> Result<f64, ExpressionError> {
+        let wrong = |at: usize, found: String, expected: String| {
+            Err(ExpressionError { text: self.text.clone(), at, found, expected })
+        };
+        match term {
+            Term::Number(number) => Ok(*number),
+            Term::Name(at, name) => match figures.iter().find(|figure| is_named(figure, name)) {
+                Some(figure) => Ok(figure.value as f64),
+                None => {
+                    let names: Vec<&str> =
+                        figures.iter().map(|f| f.name.strip_suffix("_bytes").unwrap_or(&f.name)).collect();
+                    wrong(*at, format!("`{name}`"), format!("one of {}", names.join(", ")))
+                }
+            },
+            Term::Of(left, how, right) => {
+                let (left, right) = (self.value(left, figures)?, self.value(right, figures)?);
+                match how {
+                    '+' => Ok(left + right),
+                    '-' => Ok(left - right),
+                    '*' => Ok(left * right),
+                    _ if right == 0.0 => wrong(0, "a division by 0".to_owned(), "another divisor".to_owned()),
+                    _ => Ok(left / right),
+                }
+            }
+        }
+    }
+}
+
+fn is_named(figure: &Figure, name: &str) -> bool {
+    figure.name == name || figure.name.strip_suffix("_bytes") == Some(name)
+}
+
+struct Parser {
+    text: Vec<char>,
+    at: usize,
+    depth: usize,
+}
+
+impl Parser {
+    fn skip(&mut self) {
+        while self.peek().is_some_and(char::is_whitespace) {
+            self.at += 1;
+        }
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.text.get(self.at).copied()
+    }
+
+    fn wrong(&self, expected: &str) -> ExpressionError {
+        let rest: String = self.text[self.at.min(self.text.len())..].iter().take(20).collect();
+        let found = if rest.is_empty() { "the end".to_owned() } else { format!("`{rest}`") };
+        ExpressionError { text: self.text.iter().collect(), at: self.at, found, expected: expected.to_owned() }
+    }
+
+    fn sum(&mut self) -> Result<Term, ExpressionError> {
+        self.chain(&['+', '-'], Self::product)
+    }
+
+    fn product(&mut self) -> Result<Term, ExpressionError> {
+        self.chain(&['*', '/'], Self::factor)
+    }
+
+    fn chain(
+        &mut self,
+        signs: &[char],
+        part: fn(&mut Self) -> Result<Term, ExpressionError>,
+    ) -> Result<Term, ExpressionError> {
+        let mut term = part(self)?;
+        // Each link makes the term deeper, and what takes it apart goes as deep.
+        let mut links = 0;
+        loop {
+            self.skip();
+            let Some(sign) = self.peek().filter(|c| signs.contains(c)) else { return Ok(term) };
+            links += 1;
+            if links > DEEPEST {
+                return Err(self.wrong("a shorter condition"));
+            }
+            self.at += 1;
+            term = Term::Of(Box::new(term), sign, Box::new(part(self)?));
+        }
+    }
+
+    fn factor(&mut self) -> Result<Term, ExpressionError> {
+        self.skip();
+        match self.peek() {
+            Some('(') if self.depth < DEEPEST => {
+                self.at += 1;
+                self.depth += 1;
+                let term = self.sum()?;
+                self.depth -= 1;
+                self.skip();
+                if self.peek() != Some(')') {
+                    return Err(self.wrong("`)`"));
+                }
+                self.at += 1;
+                Ok(term)
+            }
+            Some(c) if c.is_ascii_digit() || c == '.' => self.number(),
+            Some(c) if c.is_ascii_alphabetic() || c == '_' => Ok(self.name()),
+            _ => Err(self.wrong("a number, a name of the report, or `(`")),
+        }
+    }
+
+    fn number(&mut self) -> Result<Term, ExpressionError> {
+        let from = self.at;
+        let digits = self.word(|c| c.is_ascii_digit() || c == '.' || c == '_');
+        let Ok(number) = digits.replace('_', "").parse::<f64>() else {
+            self.at = from;
+            return Err(self.wrong("a number, such as 1.05"));
+        };
+        let at = self.at;
+        let unit = self.word(|c| c.is_ascii_alphabetic());
+        if unit.is_empty() {
+            return Ok(Term::Number(number));
+        }
+        match UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(&unit)) {
+            Some((_, scale)) => Ok(Term::Number(number * scale)),
+            None => {
+                self.at = at;
+                Err(self.wrong("a unit: kB, MB, GB, TB, KiB, MiB, GiB or TiB"))
+            }
+        }
+    }
+
+    fn name(&mut self) -> Term {
+        let at = self.at;
+        Term::Name(at, self.word(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.'))
+    }
+
+    fn word(&mut self, belongs: impl Fn(char) -> bool) -> String {
+        let from = self.at;
+        while self.peek().is_some_and(&belongs) {
+            self.at += 1;
+        }
+        self.text[from..self.at].iter().collect()
+    }
+
+    fn comparison(&mut self) -> Result<Comparison, ExpressionError> {
+        self.skip();
+        let two: String = self.text[self.at..].iter().take(2).collect();
+        let (how, length) = match two.as_str() {
+            ">=" => (Comparison::AtLeast, 2),
+            "<=" => (Comparison::AtMost, 2),
+            "==" => (Comparison::Same, 2),
+            "!=" => (Comparison::Other, 2),
+            _ if two.starts_with('>') => (Comparison::More, 1),
+            _ if two.starts_with('<') => (Comparison::Less, 1),
+            _ => return Err(self.wrong("a comparison: > >= < <= == or !=")),
+        };
+        self.at += length;
+        Ok(how)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures() -> Vec<Figure> {
+        let figure = |name: &str, value| Figure { name: name.to_owned(), value };
+        vec![
+            figure("peak_used_bytes", 100),
+            figure("peak_reserved_bytes", 106),
+            figure("leaks", 0),
+            figure("reuse.event", 7),
+        ]
+    }
+
+    fn holds(text: &str) -> bool {
+        Expression::parse(text).and_then(|e| e.holds(&figures())).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn conditions_are_worked_out_as_in_arithmetic() {
+        for text in [
+            "peak_reserved>1.05*peak_used",
+            "peak_reserved_bytes == 106",
+            "leaks<=0",
+            "reuse.event != 6",
+            "2 + 3 * 4 == 14",
+            "(2+3)*4 == 20",
+            "10 - 2 - 3 == 5",
+            "1KiB == 1024",
+            "8/2/2 == 2",
+        ] {
+            assert!(holds(text), "{text}");
+        }
+        for text in ["peak_reserved>1.07*peak_used", "leaks>0", "1.5GiB < 1 GiB".replace("1 GiB", "1GiB").as_str()] {
+            assert!(!holds(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_error_points_at_the_place() {
+        for (text, at, expected) in [
+            ("", 0, "a number, a name"),
+            ("leaks", 5, "a comparison"),
+            ("leaks >", 7, "a number, a name"),
+            ("leaks > 1 2", 10, "the end"),
+            ("(leaks > 1", 7, "`)`"),
+            ("1.2.3 > 1", 0, "a number, such as"),
+            ("5 gigs > 1", 2, "a comparison"),
+            ("5gigs > 1", 1, "a unit"),
+        ] {
+            let error = Expression::parse(text).expect_err(text);
+            assert_eq!(error.at, at, "{text}: {error}");
+            assert!(error.expected.contains(expected), "{text}: {error}");
+        }
+        let error = Expression::parse("leaks + peek > 1").expect("reads").holds(&figures()).expect_err("no such name");
+        assert_eq!(error.at, 8);
+        assert!(error.to_string().contains("\n        ^\n") && error.expected.contains("peak_used, "), "{error}");
+        assert!(Expression::parse("1/leaks > 0").expect("reads").holds(&figures()).is_err());
+        let deep = "(".repeat(1 << 20);
+        assert!(Expression::parse(&deep).is_err());
+        assert!(Expression::parse(&"1+".repeat(1 << 20)).is_err());
+    }
+}

@@ -1,0 +1,207 @@
+//! The report: what a log tells about its pools' memory, as numbers, as text and as a page to look at.
+//!
+//! Everything is worked out from the [model](crate::model) in one walk over the records, or a walk over the allocations
+//! of a pool; what a log does not hold is `None` or left out, never made up. The same log gives the same bytes.
+
+mod expression;
+mod figures;
+mod held;
+mod html;
+mod plot;
+mod pool;
+mod refusals;
+mod sweep;
+mod text;
+mod waits;
+
+pub use expression::{Expression, ExpressionError};
+pub use figures::{Figure, figures};
+pub use held::{Held, Idle};
+pub use html::page;
+pub use pool::{Holder, Moved, Pair, Peak, PoolReport, Reused, pairs};
+pub use refusals::{Refused, refusal_words};
+pub use sweep::Sample;
+pub use text::text;
+pub use waits::Waits;
+
+use crate::check::{self, Fault, Told};
+use crate::floor::{Exactness, Floor};
+use crate::import::program_of;
+use crate::model::{EventIx, Model, PoolIx};
+use crate::source::{self, Opened, SourceError};
+use std::path::Path;
+
+/// Programs of more calls get a lower bound in place of the ordered floor.
+const MOST_CALLS: usize = 200_000;
+
+/// What a log tells.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The log's name.
+    pub name: String,
+    /// The version of weir that wrote it, where the log's beginning is there.
+    pub version: Option<(u16, u16, u16)>,
+    /// Records, definitions not counted.
+    pub records: u64,
+    /// From the first record to the last, in nanoseconds.
+    pub nanos: u64,
+    /// The most bytes in live blocks, of all pools together.
+    pub peak_used: u64,
+    /// The most mapped bytes, of all pools together.
+    pub peak_reserved: u64,
+    /// What no pool that adds no waits can do without: see [`Floor`].
+    pub floor: Floor,
+    /// The pools, in the order of their first record.
+    pub pools: Vec<PoolReport>,
+    /// Inserted waits by pairs of streams, the most first.
+    pub waits: Vec<Waits>,
+    /// Waits of the pool's own on the host.
+    pub host_waits: u64,
+    /// Refused calls by their reasons, the most first.
+    pub refusals: Vec<Refused>,
+    /// Blocks that leaked: live when their pool was destroyed, or at the end of the program where the log says it.
+    pub leaks: u64,
+    /// Blocks that were live at the log's end.
+    pub live_at_end: u64,
+    /// Their bytes.
+    pub live_bytes_at_end: u64,
+    /// What else the detector found, by the kind's name.
+    pub findings: Vec<(&'static str, u64)>,
+    /// What could not be read, a few lines.
+    pub damages: Vec<String>,
+}
+
+/// Opens and checks the log at this path, both at once, and reports on it.
+///
+/// # Errors
+/// It does not exist, cannot be read, is empty, or is no log.
+pub fn open(log: &Path) -> Result<(Opened, Report), SourceError> {
+    let (name, bytes) = (log.display().to_string(), source::load(log)?);
+    let (mut opened, checked) = std::thread::scope(|threads| {
+        let checked = threads.spawn(|| check::read(&name, &bytes, Told::Accept));
+        let opened = source::read_file(log, &bytes)?;
+        match checked.join() {
+            Ok(report) => Ok((opened, report?)),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })?;
+    let report = Report::of(&opened, &checked);
+    opened.model.take_findings(checked);
+    Ok((opened, report))
+}
+
+impl Report {
+    /// The report of a log that was opened and checked. O(n log n) in the log's records, but for the ordered floor, which
+    /// is a minimum cut over the places where streams meet; of a long log it is a lower bound.
+    #[must_use]
+    pub fn of(opened: &Opened, checked: &check::Report) -> Self {
+        let model = &opened.model;
+        let all: Vec<PoolIx> = (0..model.pools.len()).map(PoolIx::next_of).collect();
+        let samples = sweep::samples(model);
+        let each = all.iter().zip(samples).zip(pool::Moves::of_all(model));
+        let pools: Vec<PoolReport> =
+            each.map(|((pool, samples), moves)| PoolReport::of(model, *pool, samples, &moves)).collect();
+        let (waits, host_waits) = waits::waits(model);
+        let live = model.lives.iter().filter(|life| life.died().is_none());
+        let (live_at_end, live_bytes_at_end) =
+            live.fold((0, 0_u64), |(count, bytes), life| (count + 1, bytes.saturating_add(life.given.0)));
+        Self {
+            name: opened.name.clone(),
+            version: model.version,
+            records: model.events.len() as u64,
+            nanos: span(model),
+            peak_used: peak_of_all(model, &all, Which::Used),
+            peak_reserved: peak_of_all(model, &all, Which::Reserved),
+            floor: floor(model, &all),
+            pools,
+            waits,
+            host_waits,
+            refusals: refusals::refusals(model),
+            leaks: checked.by_fault.get(&Fault::Leak).copied().unwrap_or(0),
+            live_at_end,
+            live_bytes_at_end,
+            findings: checked.by_fault.iter().map(|(fault, count)| (fault.name(), *count)).collect(),
+            damages: opened.summary(),
+        }
+    }
+
+    /// The pools with most mallocs, in the order of their first record.
+    #[must_use]
+    pub fn busiest(&self, most: usize) -> Vec<&PoolReport> {
+        let mut pools: Vec<&PoolReport> = self.pools.iter().collect();
+        pools.sort_by_key(|pool| (std::cmp::Reverse(pool.mallocs), pool.at));
+        pools.truncate(most);
+        pools.sort_by_key(|pool| pool.at);
+        pools
+    }
+
+    /// Mallocs that were refused, whatever the reason.
+    #[must_use]
+    pub fn refused(&self) -> u64 {
+        self.refusals.iter().filter(|refused| refused.malloc).map(|refused| refused.count).sum()
+    }
+
+    /// Waits that the pools inserted.
+    #[must_use]
+    pub fn waits_inserted(&self) -> u64 {
+        self.waits.iter().map(|waits| waits.count).sum()
+    }
+
+    /// Mallocs and their bytes by what they relied on, of all pools, in the order of [`weir::trace::Source::ALL`].
+    #[must_use]
+    pub fn reuse(&self) -> [Reused; 6] {
+        let mut all = [Reused::default(); 6];
+        for pool in &self.pools {
+            for (all, of) in all.iter_mut().zip(pool.reuse) {
+                all.count += of.count;
+                all.bytes = all.bytes.saturating_add(of.bytes);
+            }
+        }
+        all
+    }
+}
+
+fn span(model: &Model) -> u64 {
+    let last = model.events.len().checked_sub(1);
+    last.map_or(0, |last| model.events.time(EventIx::next_of(last)) - model.events.time(EventIx(0)))
+}
+
+fn floor(model: &Model, pools: &[PoolIx]) -> Floor {
+    let alignments = model.devices.iter().map(|(_, properties)| properties.alignment.0);
+    let floor = Floor::within(&program_of(model, pools), alignments.min().unwrap_or(512), MOST_CALLS);
+    // What was refused would have been live, too, and what is missing was not counted.
+    let whole = model.gaps.is_empty() && model.oddities.is_empty();
+    if whole { floor } else { Floor { exactness: Exactness::LowerBound, ..floor } }
+}
+
+#[derive(Clone, Copy)]
+enum Which {
+    Used,
+    Reserved,
+}
+
+/// The largest sum of the pools' curves.
+fn peak_of_all(model: &Model, pools: &[PoolIx], which: Which) -> u64 {
+    let curve = |pool: PoolIx| match which {
+        Which::Used => &model.pool(pool).used,
+        Which::Reserved => &model.pool(pool).reserved,
+    };
+    if let [one] = pools {
+        return curve(*one).peak().0;
+    }
+    let mut changes: Vec<(EventIx, usize, u64)> = Vec::new();
+    for (at, pool) in pools.iter().enumerate() {
+        changes.extend(curve(*pool).steps().map(|(event, value)| (event, at, value)));
+    }
+    // Stable: of several changes of a pool at one record the last holds.
+    changes.sort_by_key(|(event, ..)| *event);
+    let mut now: Vec<u64> = pools.iter().map(|pool| curve(*pool).start()).collect();
+    let mut sum: u128 = now.iter().map(|value| u128::from(*value)).sum();
+    let mut peak = sum;
+    for (_, at, value) in changes {
+        sum = sum - u128::from(now[at]) + u128::from(value);
+        now[at] = value;
+        peak = peak.max(sum);
+    }
+    u64::try_from(peak).unwrap_or(u64::MAX)
+}

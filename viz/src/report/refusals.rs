@@ -1,0 +1,135 @@
+//! Refused calls by their reasons.
+
+use crate::model::{EventIx, Model, Payload};
+use crate::scene::ticks;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use weir::trace::{Record, Refusal, Verb};
+
+/// Calls that were refused for the same reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// What was called, as the log names it.
+    pub verb: &'static str,
+    /// Whether that is a malloc.
+    pub malloc: bool,
+    /// The reason's name in the log.
+    pub reason: &'static str,
+    /// How many.
+    pub count: u64,
+    /// Bytes asked for, in all.
+    pub bytes: u64,
+    /// The number of the first record.
+    pub record: u64,
+    /// The first one in words.
+    pub first: String,
+}
+
+/// All refused calls, the most frequent reason first.
+pub(super) fn refusals(model: &Model) -> Vec<Refused> {
+    let mut found: BTreeMap<(&'static str, &'static str), Refused> = BTreeMap::new();
+    for at in 0..model.events.len() {
+        let at = EventIx::next_of(at);
+        let Payload::Other(record) = model.events.payload(at) else { continue };
+        let (verb, reason, bytes) = match *record {
+            Record::OutOfMemory { requested, .. } => (Verb::Malloc, "out_of_memory", requested.0),
+            Record::Refused { verb, reason, size, .. } => (verb, reason_name(&reason), size.0),
+            _ => continue,
+        };
+        let record_number = model.events.number(at);
+        let first = || Refused {
+            verb: verb_name(verb),
+            malloc: verb == Verb::Malloc,
+            reason,
+            count: 0,
+            bytes: 0,
+            record: record_number,
+            first: refusal_words(record).unwrap_or_default(),
+        };
+        let refused = found.entry((verb_name(verb), reason)).or_insert_with(first);
+        refused.count += 1;
+        refused.bytes = refused.bytes.saturating_add(bytes);
+    }
+    let mut list: Vec<Refused> = found.into_values().collect();
+    list.sort_by_key(|refused| (Reverse(refused.count), refused.record));
+    list
+}
+
+/// A refusal in words; `None` for other records.
+#[must_use]
+pub fn refusal_words(record: &Record<'_>) -> Option<String> {
+    let bytes = ticks::bytes;
+    Some(match *record {
+        Record::OutOfMemory { requested, used, reserved, limit, largest_usable, pending, .. } => format!(
+            "{} asked for; used {}, reserved {} of {}; the largest block that the stream may use has {}, {} are freed but \
+             wait for work",
+            bytes(requested.0),
+            bytes(used.0),
+            bytes(reserved.0),
+            bytes(limit.0),
+            bytes(largest_usable.0),
+            bytes(pending.0)
+        ),
+        Record::Refused { reason, size, .. } => match reason {
+            Refusal::AboveLimit(limit) => format!("{} asked for, the limit is {}", bytes(size.0), bytes(limit.0)),
+            Refusal::NoAddressRange(range) => {
+                format!("{} asked for, no hole in {} of addresses is as long", bytes(size.0), bytes(range.0))
+            }
+            Refusal::ArenaFull(arena, capacity) => format!("the arena {arena:?} of {capacity} slots is full"),
+            Refusal::Driver(error) => error.to_string(),
+            Refusal::LiveBlocks(count, of) => format!("{count} blocks of {} are live", bytes(of.0)),
+            Refusal::StillHeld(of) => format!("{} could not be given back", bytes(of.0)),
+            other => reason_name(&other).replace('_', " "),
+        },
+        _ => return None,
+    })
+}
+
+/// The reason as the log's text form names it.
+const fn reason_name(reason: &Refusal) -> &'static str {
+    match reason {
+        Refusal::ZeroSize => "zero_size",
+        Refusal::AboveLimit(_) => "above_limit",
+        Refusal::Overflow => "overflow",
+        Refusal::NoAddressRange(_) => "no_address_range",
+        Refusal::OtherDevice => "other_device",
+        Refusal::Capturing => "capturing",
+        Refusal::Unknown => "unknown",
+        Refusal::Stale => "stale",
+        Refusal::BadPointer(_) => "bad_pointer",
+        Refusal::Interior(..) => "interior",
+        Refusal::OtherPool(..) => "other_pool",
+        Refusal::AlreadyFree(..) => "already_free",
+        Refusal::Unmapped(_) => "unmapped",
+        Refusal::ArenaFull(..) => "arena_full",
+        Refusal::Driver(_) => "driver",
+        Refusal::LiveBlocks(..) => "live_blocks",
+        Refusal::StillHeld(_) => "still_held",
+        Refusal::BadValue(_) => "bad_value",
+        Refusal::Exists => "exists",
+    }
+}
+
+/// The verb as the log's text form names it.
+const fn verb_name(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Malloc => "malloc",
+        Verb::Free => "free",
+        Verb::Use => "use",
+        Verb::Record => "record",
+        Verb::Wait => "wait",
+        Verb::Query => "query",
+        Verb::Synchronize => "synchronize",
+        Verb::CreateStream => "create_stream",
+        Verb::DestroyStream => "destroy_stream",
+        Verb::CreateEvent => "create_event",
+        Verb::DestroyEvent => "destroy_event",
+        Verb::CreatePool => "create_pool",
+        Verb::DestroyPool => "destroy_pool",
+        Verb::Attribute => "attribute",
+        Verb::Trim => "trim",
+        Verb::Label => "label",
+        Verb::ResetEvent => "reset_event",
+        Verb::SetCapture => "set_capture",
+    }
+}

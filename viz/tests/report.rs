@@ -1,0 +1,173 @@
+//! The report on a log whose numbers are counted by hand.
+
+use weir_viz::check::{self, Told};
+use weir_viz::floor::Exactness;
+use weir_viz::report::{self, Expression, Report};
+use weir_viz::source::{self, Opened};
+
+const MIB: u64 = 1 << 20;
+
+/// Two streams. Stream 0 allocates 1 MiB ("weights") and 3 MiB ("grads"), frees the second; stream 1 waits for an event
+/// recorded behind that and gets 2 MiB of it; a wait is inserted on stream 1 for stream 0, known to be complete 300 ns
+/// later; one malloc is refused; the pool is destroyed with the weights and the last block live.
+const LOG: &str = "weir-log version=1
+number=0 time=0 record=begin version=0.1.0 policy=1 streams=4 events=4 markers=4 pools=1 blocks=64 granules=64
+number=1 time=10 record=device_def device=0 granularity=2097152 alignment=512 total=67108864 capabilities=-
+number=1 time=10 record=pool_def pool=0 base=0x10000000 range=67108864 device=0 limit=8388608 threshold=0 reuse=event+opportunistic+internal preference=grow_first small_limit=-
+number=1 time=10 record=pool_created pool=0
+number=2 time=20 record=stream_def stream=0 device=0 kind=non_blocking
+number=2 time=20 record=stream_created stream=0
+number=3 time=30 record=stream_def stream=1 device=0 kind=non_blocking
+number=3 time=30 record=stream_created stream=1
+number=4 time=40 record=event_created event=0
+number=5 time=50 record=mapped pool=0 offset=0 granules=2 reason=grow
+number=6 time=60 record=label_def label=1 length=7 name=weights
+number=6 time=60 record=malloc pool=0 stream=0 seq=1 id=1 asked=1048400 given=1048576 offset=0 source=grow label=1 points=- epoch=0
+number=7 time=70 record=label_def label=2 length=5 name=grads
+number=7 time=70 record=malloc pool=0 stream=0 seq=2 id=2 asked=3145728 given=3145728 offset=1048576 source=grow label=2 points=- epoch=0
+number=8 time=100 record=use pool=0 stream=1 seq=1 id=1 until=now
+number=9 time=200 record=free pool=0 stream=0 seq=3 id=2 offset=1048576 given=3145728
+number=10 time=210 record=recorded event=0 stream=0 seq=4 number=1
+number=11 time=220 record=waited stream=1 seq=2 event=0 number=1
+number=12 time=230 record=malloc pool=0 stream=1 seq=3 id=3 asked=2097152 given=2097152 offset=1048576 source=event label=2 points=0@3 epoch=0
+number=13 time=300 record=marker_laid marker=0 stream=0 seq=4
+number=14 time=310 record=wait_inserted stream=1 seq=4 marker=0 on=0@4
+number=15 time=610 record=stream_synchronized stream=0 seq=4
+number=16 time=620 record=out_of_memory pool=0 stream=1 requested=8388608 used=3145728 reserved=4194304 limit=8388608 largest_usable=1048576 pending=0
+number=17 time=630 record=kept pool=0 kept=0 thrash=2097152
+number=18 time=700 record=pool_destroyed pool=0 leaked=3145728
+number=19 time=710 record=unmapped pool=0 offset=0 granules=2 reason=destroy
+";
+
+fn reported(text: &str) -> (Opened, Report) {
+    let mut opened = source::read("hand.log", text.as_bytes()).expect("a log");
+    assert_eq!(opened.damages, Vec::<String>::new());
+    let checked = check::read("hand.log", text.as_bytes(), Told::Accept).expect("a log");
+    let report = Report::of(&opened, &checked);
+    opened.model.take_findings(checked);
+    (opened, report)
+}
+
+fn figure(report: &Report, name: &str) -> u64 {
+    let found = report::figures(report).into_iter().find(|figure| figure.name == name);
+    found.unwrap_or_else(|| panic!("no figure {name}")).value
+}
+
+#[test]
+fn the_numbers_are_those_counted_by_hand() {
+    let (_, report) = reported(LOG);
+    for (name, value) in [
+        ("records", 20),
+        ("peak_used_bytes", 4 * MIB),
+        ("peak_reserved_bytes", 4 * MIB),
+        // At the peak weights and grads are live at once; the block of stream 1 comes behind the free.
+        ("ordered_floor_bytes", 4 * MIB),
+        ("mallocs", 3),
+        ("refused", 1),
+        ("leaks", 2),
+        ("waits_inserted", 1),
+        ("thrash_bytes", 2 * MIB),
+        ("grown_bytes", 4 * MIB),
+        ("reuse.event", 1),
+        ("reuse.grow", 2),
+        ("reuse.internal", 0),
+    ] {
+        assert_eq!(figure(&report, name), value, "{name}");
+    }
+    // A use of another stream may hold a block beyond its free.
+    assert_eq!(report.floor.exactness, Exactness::LowerBound);
+}
+
+#[test]
+fn a_pool_says_who_held_its_peak_and_where_memory_came_from() {
+    let (opened, report) = reported(LOG);
+    let pool = &report.pools[0];
+    assert_eq!((pool.used.bytes, opened.model.events.number(pool.used.event.expect("in the log"))), (4 * MIB, 7));
+    let held: Vec<_> = pool.holders.iter().map(|h| (h.label.as_deref(), h.bytes, h.blocks)).collect();
+    assert_eq!(held, [(Some("grads"), 3 * MIB, 1), (Some("weights"), MIB, 1)]);
+    assert_eq!(pool.asked_at_peak, 1_048_400 + 3 * MIB);
+    let pairs: Vec<_> = pool.pairs.iter().map(|p| (p.from.to_string(), p.to.to_string(), p.reused.bytes)).collect();
+    assert_eq!(pairs, [("0".to_owned(), "1".to_owned(), 2 * MIB)]);
+    // Behind record 12: 1 MiB of 4 is free, in one piece; behind record 9 three, in one piece.
+    assert!(pool.samples.iter().all(|sample| sample.fragmentation() == 0.0));
+    let waits = report.waits[0];
+    assert_eq!((waits.count, waits.known, waits.nanos), (1, 1, 300));
+    // The weights: 1 MiB for 640 ns, the largest block 3 MiB for 130 ns, the last one 2 MiB for 470 ns.
+    let order: Vec<u64> = pool.held.iter().map(|held| opened.model.life(held.life).id.0).collect();
+    assert_eq!(order, [3, 1, 2]);
+    let idle = pool.idle[0];
+    assert_eq!((opened.model.life(idle.life).id.0, idle.early, idle.late, pool.idle.len()), (1, 40, 600, 1));
+}
+
+#[test]
+fn free_memory_in_two_pieces_is_fragmented() {
+    // The 3 MiB block stays where it is, the one before it and granule behind it are free: 1 and 2 MiB.
+    let freed = "number=10 time=210 record=free pool=0 stream=0 seq=4 id=1 offset=0 given=1048576\n";
+    let more = "number=9 time=200 record=mapped pool=0 offset=4194304 granules=1 reason=grow\n";
+    let text = format!("{}{more}{freed}", LOG.split("number=9 ").next().expect("is there"));
+    let (_, report) = reported(&text);
+    let last = report.pools[0].samples.last().copied().expect("samples");
+    assert_eq!((last.free(), last.largest_free), (3 * MIB, 2 * MIB));
+    assert!((report.pools[0].worst_fragmentation() - 1.0 / 3.0).abs() < 1e-9);
+}
+
+#[test]
+fn several_pools_peak_together() {
+    let second = LOG.lines().skip(1).filter(|line| line.contains("pool=0") && !line.contains("stream"));
+    let text: String = second.map(|line| line.replace("pool=0", "pool=1") + "\n").collect();
+    let begin = LOG.find("number=18").expect("is there");
+    // The second pool's mapping while the first still has its memory.
+    let mapped: String = text.lines().filter(|l| l.contains("mapped")).map(|l| l.to_owned() + "\n").collect();
+    let both = format!("{}{}{}", &LOG[..begin], mapped.replace("number=5 time=50", "number=18 time=640"), "");
+    let both: String = both.lines().filter(|l| !l.contains("number=19")).map(|l| l.to_owned() + "\n").collect();
+    let (_, report) = reported(&both);
+    assert_eq!(report.pools.len(), 2);
+    assert_eq!(figure(&report, "peak_reserved_bytes"), 8 * MIB);
+}
+
+#[test]
+fn conditions_are_about_the_reports_names() {
+    let (_, report) = reported(LOG);
+    let figures = report::figures(&report);
+    let holds = |text: &str| Expression::parse(text).and_then(|e| e.holds(&figures)).expect(text);
+    assert!(holds("leaks > 1") && holds("refused>0") && holds("reuse.event == 1"));
+    assert!(!holds("peak_reserved>1.05*peak_used") && holds("peak_reserved_bytes == 4MiB"));
+    let error = Expression::parse("leeks > 0").expect("reads").holds(&figures).expect_err("no such name");
+    assert!(error.expected.contains("leaks"), "{error}");
+}
+
+#[test]
+fn text_and_page_say_the_same_and_nothing_is_loaded() {
+    let (opened, report) = reported(LOG);
+    let (text, page) = (report::text(&report, &opened.model), report::page(&report, &opened));
+    for words in ["weights", "grads", "out of memory", "8 MiB asked for", "0 lower bound"] {
+        let words = words.trim_start_matches("0 ");
+        assert!(text.contains(words), "{words}: {text}");
+        assert!(words == "lower bound" || page.contains(words), "{words}");
+    }
+    assert!(page.contains("prefers-color-scheme:dark") && page.contains("only-dark") && page.contains("only-light"));
+    for word in ["<script", "<link", "<img", "url(", "@import", " src="] {
+        assert!(!page.contains(word), "{word}");
+    }
+    // The namespace of SVG is the only address in it, and names nothing that is loaded.
+    assert_eq!(page.matches("http").count(), page.matches("http://www.w3.org/2000/svg").count());
+    let again = reported(LOG);
+    assert_eq!(page, report::page(&again.1, &again.0));
+}
+
+#[test]
+fn names_of_labels_cannot_leave_their_place() {
+    let text = LOG.replace("length=7 name=weights", "length=25 name=<script>alert(1)</script>");
+    let (opened, report) = reported(&text);
+    let page = report::page(&report, &opened);
+    assert!(!page.contains("<script") && page.contains("&lt;script&gt;alert(1)"));
+}
+
+#[test]
+fn a_log_without_a_pool_has_a_report() {
+    let text: String = LOG.lines().take(2).map(|line| line.to_owned() + "\n").collect();
+    let (opened, report) = reported(&text);
+    assert_eq!((report.pools.len(), figure(&report, "peak_used_bytes")), (0, 0));
+    assert!(report::page(&report, &opened).contains("</html>"));
+    assert!(report::text(&report, &opened.model).contains("peak used"));
+}

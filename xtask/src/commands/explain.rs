@@ -1,0 +1,144 @@
+//! `explain`: why a malloc got what it got, and not something cheaper.
+
+use crate::failure::Failure;
+use crate::replay::Available;
+use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use weir::Capacities;
+use weir_ffi::arenas::HeapArenas;
+use weir_viz::explain::{self, ExplainError, Explanation, What};
+use weir_viz::model::Model;
+use weir_viz::{rebuild, source};
+
+/// Candidates in JSON; the rest are counted.
+const MOST: usize = 1000;
+
+const HELP: &str = "\
+Examples:
+  cargo xtask explain target/demo/trace.log --alloc 1234
+  cargo xtask explain target/demo/trace.log --alloc 1 --json
+
+The core recomputes the decision: a runtime is rebuilt from the log up to the call, makes the call again, and its log is
+held against the first one. Every free block is listed with why it was passed over, from the closest size on.
+
+The verdict splits the needed bytes: free and usable (fragmentation, where they lie in pieces), free but not ordered
+before the stream's next work (stream order), and not there (real demand).
+
+Exit status: 0 explained, 1 not recorded (the log's beginning or records are lost, or the two part), 2 a file that
+cannot be read, or no such allocation or record.";
+
+pub(crate) fn parser() -> Command {
+    let number = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name("N").value_parser(clap::value_parser!(u64)).help(help)
+    };
+    Command::new("explain")
+        .about("Explain a decision: the candidates, why each was passed over, and what would have changed it")
+        .arg(
+            Arg::new("file")
+                .value_name("FILE")
+                .required(true)
+                .value_parser(clap::value_parser!(PathBuf))
+                .help("The event log, binary or text, from its beginning on"),
+        )
+        .arg(number("alloc", "The allocation; ids count the successful mallocs from 1"))
+        .arg(number("record", "The record: a malloc, a refusal, or a growth").alias("event"))
+        .group(ArgGroup::new("what").args(["alloc", "record"]).required(true))
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .action(ArgAction::SetTrue)
+                .help("Print one JSON object on the last line of standard output instead of text"),
+        )
+        .after_help(HELP)
+}
+
+pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
+    let file = arguments.get_one::<PathBuf>("file").cloned().unwrap_or_default();
+    let what = match (arguments.get_one::<u64>("alloc"), arguments.get_one::<u64>("record")) {
+        (Some(alloc), _) => What::Alloc(*alloc),
+        (None, record) => What::Record(record.copied().unwrap_or(0)),
+    };
+    let opened = source::open(&file).map_err(|error| Failure::Unreadable(error.to_string()))?;
+    opened.summary().iter().for_each(|damage| tell!("note: {damage}"));
+    let explanation = explained(&opened.model, what)?;
+    if arguments.get_flag("json") {
+        say!("{}", object(&explanation, &opened.model));
+    } else {
+        crate::say::text(&explain::text(&explanation, &opened.model));
+    }
+    Ok(())
+}
+
+fn failure(error: ExplainError) -> Failure {
+    match error {
+        ExplainError::NoAlloc { .. } | ExplainError::NoRecord(_) | ExplainError::NoCall(_) => {
+            Failure::Unreadable(error.to_string())
+        }
+        error => Failure::Failed(error.to_string()),
+    }
+}
+
+/// Explains a decision of a log.
+fn explained(model: &Model, what: What) -> Result<Explanation, Failure> {
+    let event = explain::target(model, what).map_err(failure)?;
+    let capacities = rebuild::capacities(model, event).map_err(|error| failure(error.into()))?;
+    affordable(&capacities).map_err(Failure::Failed)?;
+    explain::explain(model, event, |with| with(HeapArenas::new(capacities).lend())).map_err(failure)
+}
+
+/// Refuses a runtime for which there is no memory, or which no runtime can be.
+fn affordable(capacities: &Capacities) -> Result<(), String> {
+    let Capacities { streams, blocks, pools, .. } = *capacities;
+    let needed = HeapArenas::bytes(*capacities).filter(|_| streams <= 1 << 16 && pools <= 512 && blocks < 1 << 24);
+    let Some(needed) = needed else {
+        return Err(format!("no runtime has {streams} streams, {pools} pools and {blocks} blocks; the log is damaged"));
+    };
+    let available = Available::now();
+    match [available.machine, available.group].into_iter().flatten().min() {
+        Some(left) if left < needed as u64 => {
+            Err(format!("the log's runtime takes {needed} bytes to be rebuilt; {left} are available"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// One object on one line. Fields are added, never renamed.
+fn object(explanation: &Explanation, model: &Model) -> Value {
+    let Explanation { call, outlook, verdict, .. } = explanation;
+    let candidates = explanation.candidates.iter().take(MOST).map(|candidate| {
+        json!({
+            "offset": candidate.offset.0,
+            "size": candidate.size.0,
+            "taken": candidate.taken,
+            "reason": candidate.reason,
+        })
+    });
+    let steps = explanation.steps.iter().map(|(record, what)| json!({ "record": record, "what": what }));
+    json!({
+        "alloc": call.alloc,
+        "record": model.events.number(call.event),
+        "pool": call.pool.to_string(),
+        "stream": call.stream.to_string(),
+        "asked": call.asked.0,
+        "size": call.got.map_or(outlook.size.0, |(_, given)| given.0),
+        "offset": call.got.map(|(offset, _)| offset.0),
+        "source": call.source.map(|source| source.name()),
+        "candidates": candidates.collect::<Vec<_>>(),
+        "more_candidates": explanation.candidates.len().saturating_sub(MOST),
+        "verdict": verdict.kind.name(),
+        "verdict_text": verdict.words(),
+        "usable_in_pieces_bytes": verdict.pieces,
+        "unordered_bytes": verdict.unordered,
+        "lacking_bytes": verdict.lacking,
+        "unordered_block_bytes": verdict.whole,
+        "largest_usable_bytes": verdict.largest_usable,
+        "free_bytes": verdict.free,
+        "headroom_bytes": outlook.headroom.0,
+        "to_map_bytes": outlook.to_map.map(|bytes| bytes.0),
+        "movable_bytes": outlook.movable.0,
+        "least_change": explanation.change,
+        "steps": steps.collect::<Vec<_>>(),
+        "records_agreed": explanation.agreed,
+    })
+}

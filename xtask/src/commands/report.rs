@@ -1,0 +1,219 @@
+//! `report`: what an event log tells, as text, numbers, a page or a picture.
+
+use crate::failure::Failure;
+use crate::project;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+use weir::trace::Source;
+use weir_viz::cli::{self, Picture};
+use weir_viz::model::Model;
+use weir_viz::report::{self, Expression, Figure, Moved, PoolReport, Report};
+use weir_viz::source::Opened;
+
+const HELP: &str = "\
+Examples:
+  cargo xtask report target/demo/trace.log
+  cargo xtask report target/demo/trace.log --html target/demo/report.html
+  cargo xtask report target/demo/trace.log --fail-if 'peak_reserved > 1.05 * peak_used' --fail-if 'leaks > 0'
+
+A condition compares two terms of numbers (3, 1.05, 14GiB), names of --json (`_bytes` may be left out; the parts of
+`reuse` are named as reuse.event), + - * / and parentheses.
+
+The ordered floor is the largest total of allocations of which no two are ordered free-before-malloc: no pool that adds
+no waits and does not ask the device can do with less.
+
+Exit status:
+  0  done, and no condition holds
+  1  a condition of --fail-if holds, or an output cannot be written
+  2  a file that cannot be read, a wrong condition, or wrong arguments";
+
+pub(crate) fn parser() -> Command {
+    let output = |name: &'static str, help: &'static str| {
+        let arg = Arg::new(name).long(name).value_name("OUT").value_parser(clap::value_parser!(PathBuf));
+        arg.help(help)
+    };
+    Command::new("report")
+        .about("Report on an event log: peaks and who held them, reuse, waits, fragmentation, leaks, refusals")
+        .arg(
+            Arg::new("file")
+                .value_name("FILE")
+                .required(true)
+                .value_parser(clap::value_parser!(PathBuf))
+                .help("The event log, binary or text"),
+        )
+        .arg(output("html", "Write one self-contained page, readable in light and dark, instead of text"))
+        .arg(output("svg", "Write the timeline as a picture instead of text"))
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .action(ArgAction::SetTrue)
+                .help("Print one JSON object on the last line of standard output instead of text"),
+        )
+        .arg(
+            Arg::new("fail-if")
+                .long("fail-if")
+                .value_name("CONDITION")
+                .action(ArgAction::Append)
+                .help("Exit with status 1 where this holds, such as 'leaks > 0'; several may be given"),
+        )
+        .after_help(HELP)
+}
+
+pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
+    let texts = arguments.get_many::<String>("fail-if").unwrap_or_default();
+    let conditions = texts.map(|text| Expression::parse(text).map_err(|error| wrong(&error)));
+    let conditions: Vec<Expression> = conditions.collect::<Result<_, _>>()?;
+    let file = arguments.get_one::<PathBuf>("file").cloned().unwrap_or_default();
+    let (opened, report) = report::open(&file).map_err(|error| Failure::Unreadable(error.to_string()))?;
+    let figures = report::figures(&report);
+    let held = held(&conditions, &figures)?;
+    print(arguments, &report, &opened)?;
+    held.iter().for_each(|line| tell!("condition holds: {line}"));
+    if held.is_empty() { Ok(()) } else { Err(Failure::Said(1)) }
+}
+
+fn wrong(error: &report::ExpressionError) -> Failure {
+    Failure::Unreadable(format!("--fail-if:\n{error}"))
+}
+
+/// The conditions that hold, with their sides worked out.
+fn held(conditions: &[Expression], figures: &[Figure]) -> Result<Vec<String>, Failure> {
+    let mut held = Vec::new();
+    for condition in conditions {
+        let holds = condition.holds(figures).map_err(|error| wrong(&error))?;
+        let (left, right) = condition.sides(figures).map_err(|error| wrong(&error))?;
+        if holds {
+            held.push(format!("{} ({left} against {right})", condition.text()));
+        }
+    }
+    Ok(held)
+}
+
+fn print(arguments: &ArgMatches, report: &Report, opened: &Opened) -> Result<(), Failure> {
+    let out = |name: &str| arguments.get_one::<PathBuf>(name);
+    if let Some(out) = out("html") {
+        write(out, report::page(report, opened).as_bytes())?;
+    }
+    if let Some(out) = out("svg") {
+        let scene = cli::draw(opened, &Picture::default()).map_err(|error| Failure::Failed(error.to_string()))?;
+        write(out, weir_viz::svg::write(&scene).as_bytes())?;
+    }
+    if arguments.get_flag("json") {
+        say!("{}", object(report, &opened.model));
+    } else if out("html").is_none() && out("svg").is_none() {
+        crate::say::text(&report::text(report, &opened.model));
+    }
+    Ok(())
+}
+
+fn write(out: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    std::fs::write(out, bytes).map_err(|error| Failure::file("write", out, error))?;
+    say!("{}", project::shown(out));
+    Ok(())
+}
+
+/// One object on one line. Fields are added, never renamed.
+fn object(report: &Report, model: &Model) -> Value {
+    let mut object = Map::new();
+    object.insert("log".to_owned(), json!(report.name));
+    for Figure { name, value } in report::figures(report) {
+        // The parts of `reuse` follow as an object.
+        if !name.contains('.') {
+            object.insert(name, json!(value));
+        }
+    }
+    let reuse = Source::ALL.iter().zip(report.reuse());
+    let counts: Map<String, Value> = reuse.map(|(source, of)| (source.name().to_owned(), json!(of.count))).collect();
+    object.insert("reuse".to_owned(), Value::Object(counts));
+    object.insert("ordered_floor_is".to_owned(), json!(report.floor.exactness.name()));
+    object.insert("time_ns".to_owned(), json!(report.nanos));
+    object.insert("pools".to_owned(), report.pools.iter().map(|of| pool(of, model)).collect());
+    object.insert("waits".to_owned(), report.waits.iter().map(waits).collect());
+    object.insert("refusals".to_owned(), report.refusals.iter().map(refused).collect());
+    let findings: Map<String, Value> =
+        report.findings.iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
+    object.insert("findings_by_kind".to_owned(), Value::Object(findings));
+    object.insert("damages".to_owned(), json!(report.damages));
+    Value::Object(object)
+}
+
+fn pool(pool: &PoolReport, model: &Model) -> Value {
+    let record = |event: Option<_>| event.map(|event| model.events.number(event));
+    let peak = |peak: report::Peak| json!({ "bytes": peak.bytes, "record": record(peak.event) });
+    let holders = pool.holders.iter().map(|holder| {
+        json!({
+            "label": holder.label,
+            "stream": holder.stream.map(|stream| stream.to_string()),
+            "bytes": holder.bytes,
+            "blocks": holder.blocks,
+        })
+    });
+    let pairs = pool.pairs.iter().map(|pair| {
+        json!({
+            "from": pair.from.to_string(),
+            "to": pair.to.to_string(),
+            "source": pair.source.name(),
+            "mallocs": pair.reused.count,
+            "bytes": pair.reused.bytes,
+        })
+    });
+    let samples = pool.samples.iter().map(|sample| {
+        json!({
+            "record": model.events.number(sample.event),
+            "used_bytes": sample.used,
+            "reserved_bytes": sample.reserved,
+            "largest_free_bytes": sample.largest_free,
+            "fragmentation": sample.fragmentation(),
+        })
+    });
+    let held = pool.held.iter().map(|held| json!({ "alloc": model.life(held.life).id.0, "length": held.length }));
+    let idle = pool.idle.iter().map(|idle| {
+        json!({ "alloc": model.life(idle.life).id.0, "before": idle.early, "after": idle.late, "uses": idle.uses })
+    });
+    json!({
+        "pool": pool.id.to_string(),
+        "limit_bytes": pool.limit,
+        "granule_bytes": pool.granule,
+        "mallocs": pool.mallocs,
+        "peak_used": peak(pool.used),
+        "peak_reserved": peak(pool.reserved),
+        "asked_at_peak_bytes": pool.asked_at_peak,
+        "held_by": holders.collect::<Vec<_>>(),
+        "pairs": pairs.collect::<Vec<_>>(),
+        "mapped": moves(&pool.mapped),
+        "unmapped": moves(&pool.unmapped),
+        "thrash_bytes": pool.thrash,
+        "worst_fragmentation": pool.worst_fragmentation(),
+        "samples": samples.collect::<Vec<_>>(),
+        "held_longest": held.collect::<Vec<_>>(),
+        "idle_longest": idle.collect::<Vec<_>>(),
+    })
+}
+
+fn moves(moves: &[Moved]) -> Value {
+    let of = |moved: &Moved| (moved.reason.to_owned(), json!({ "times": moved.times, "bytes": moved.bytes }));
+    Value::Object(moves.iter().map(of).collect())
+}
+
+fn waits(waits: &report::Waits) -> Value {
+    json!({
+        "stream": waits.stream.to_string(),
+        "on": waits.on.to_string(),
+        "count": waits.count,
+        "known": waits.known,
+        "until_known_complete_ns": waits.nanos,
+        "longest_ns": waits.longest,
+    })
+}
+
+fn refused(refused: &report::Refused) -> Value {
+    json!({
+        "verb": refused.verb,
+        "reason": refused.reason,
+        "count": refused.count,
+        "bytes": refused.bytes,
+        "first_record": refused.record,
+        "first": refused.first,
+    })
+}
