@@ -9,6 +9,7 @@ mod completions;
 mod demo;
 mod explain;
 mod explore;
+mod export;
 mod firmware;
 mod fuzz;
 mod gpu;
@@ -37,11 +38,12 @@ struct Entry {
     run: fn(&ArgMatches) -> Result<(), Failure>,
 }
 
-const ALL: [Entry; 22] = [
+const ALL: [Entry; 23] = [
     Entry { parser: demo::parser, run: demo::run },
     Entry { parser: replay::parser, run: replay::run },
     Entry { parser: viz::parser, run: viz::run },
     Entry { parser: check::parser, run: check::run },
+    Entry { parser: export::parser, run: export::run },
     Entry { parser: report::parser, run: report::run },
     Entry { parser: explain::parser, run: explain::run },
     Entry { parser: compare::parser, run: compare::run },
