@@ -3,7 +3,7 @@
 use crate::check::{self, Told};
 use crate::model::{Axis, FindingIx};
 use crate::png::{self, PngError};
-use crate::scene::{self, Parts, SMALLEST, Scene, Size, Theme, View};
+use crate::scene::{self, Page, Parts, SMALLEST, Scene, Size, Theme, View};
 use crate::source::{self, Opened, SourceError};
 use crate::svg;
 use std::ffi::OsString;
@@ -23,6 +23,7 @@ FILE is an event log of weir, binary or text. Without --screenshot a window open
   --select ID        select allocation ID: its details, whose memory it got, who got it next
   --finding N        go to the Nth finding, from 1 on: both operations, what is missing between them
   --pool N           show the Nth pool of the log, from 1 on (default: the one with most allocations)
+  --view WHICH       what the large panel shows: map (default), lanes or flows
   --theme WHICH      light (default) or dark
   --panels           without the list of records and the details
   -h, --help         this text";
@@ -40,6 +41,8 @@ pub struct Picture {
     pub theme: Theme,
     /// What runs along x.
     pub axis: Axis,
+    /// What the large panel shows.
+    pub page: Page,
     /// The id of the allocation to select.
     pub select: Option<u64>,
     /// Which finding to go to, counted from 1.
@@ -58,6 +61,7 @@ impl Default for Picture {
             parts: Parts::WithList,
             theme: Theme::Light,
             axis: Axis::Record,
+            page: Page::default(),
             select: None,
             finding: None,
             pool: None,
@@ -117,6 +121,7 @@ impl Command {
                 Long("size") => picture.size = size(&parser.value()?.string()?)?,
                 Long("scale") => picture.scale = scale(&parser.value()?.string()?)?,
                 Long("axis") => picture.axis = axis(&parser.value()?.string()?)?,
+                Long("view") => picture.page = page(&parser.value()?.string()?)?,
                 Long("theme") => picture.theme = theme(&parser.value()?.string()?)?,
                 Long("select") => picture.select = Some(parser.value()?.parse()?),
                 Long("finding") => picture.finding = Some(parser.value()?.parse()?),
@@ -163,6 +168,11 @@ fn axis(text: &str) -> Result<Axis, UsageError> {
         "time" => Ok(Axis::Time),
         _ => Err(UsageError(format!("--axis {text}: expected `record` or `time`"))),
     }
+}
+
+fn page(text: &str) -> Result<Page, UsageError> {
+    let names = || Page::ALL.iter().map(|page| format!("`{}`", page.name())).collect::<Vec<_>>().join(", ");
+    Page::named(text).ok_or_else(|| UsageError(format!("--view {text}: expected one of {}", names())))
 }
 
 fn theme(text: &str) -> Result<Theme, UsageError> {
@@ -256,6 +266,7 @@ pub fn view(opened: &Opened, picture: &Picture) -> Result<View, PictureError> {
     view.parts = picture.parts;
     view.theme = picture.theme;
     view.axis = picture.axis;
+    view.page = picture.page;
     view.title = picture.title.clone().unwrap_or_else(|| opened.name.clone());
     view.notices = opened.first_damages(2);
     if let Some(first) = view.notices.first_mut() {

@@ -4,8 +4,8 @@ use super::curve::Tally;
 use super::owned::owned;
 use super::owners::Spans;
 use super::{
-    Curve, Definition, EventIx, Gap, Kind, LifeIx, Link, MarkAt, Model, NameIx, Oddity, Pool, PoolIx, Run, Stream,
-    StreamIx,
+    Curve, Definition, EventIx, Gap, Kind, Lanes, LifeIx, Link, MarkAt, Model, NameIx, Oddity, Pool, PoolIx, Run,
+    Stream, StreamIx,
 };
 use std::collections::HashMap;
 use weir::driver::Properties;
@@ -128,6 +128,7 @@ impl Builder {
         }
         self.model.uses.sort_unstable();
         self.link_forward();
+        self.model.lanes = Lanes::build(&self.model);
         self.model
     }
 
@@ -339,7 +340,11 @@ impl Builder {
     /// Records that the pictures show as signs.
     fn sign(&mut self, event: EventIx, record: &Record<'static>) {
         match *record {
-            Record::StreamCreated { stream } => {
+            Record::StreamCreated { stream }
+            | Record::Recorded { stream, .. }
+            | Record::Waited { stream, .. }
+            | Record::MarkerLaid { stream, .. }
+            | Record::WaitInserted { stream, .. } => {
                 self.stream(stream);
             }
             Record::StreamSynchronized { .. }

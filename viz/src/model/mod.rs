@@ -5,6 +5,7 @@ mod curve;
 mod events;
 mod findings;
 mod index;
+mod lanes;
 mod life;
 mod owned;
 mod owners;
@@ -16,6 +17,7 @@ pub use curve::Curve;
 pub use events::{Axis, Events, Kind, Payload};
 pub use findings::{Findings, Flag};
 pub use index::{EventIx, FindingIx, LifeIx, NameIx, PoolIx, StreamIx};
+pub use lanes::{Act, Arrows, Lane, Lanes, Tie};
 pub use life::{Birth, Death, Life, WaitedFor};
 pub use owners::Link;
 pub use pool::{Definition, Pool, Run, State};
@@ -90,6 +92,8 @@ pub struct Model {
     pub odd: u64,
     /// What is wrong, once the log was checked.
     pub findings: Findings,
+    /// What each stream did, and what orders one after another.
+    pub lanes: Lanes,
     /// The version that wrote the log.
     pub version: Option<(u16, u16, u16)>,
     names: Vec<String>,

@@ -6,7 +6,7 @@ use crate::paint::{self, Piece};
 use eframe::egui::{self, Sense, Ui, Vec2};
 use weir_viz::cli::{self, Picture, PictureError};
 use weir_viz::model::Axis;
-use weir_viz::scene::{self, Frame, Input, Scene, Selection, Size, Theme, View, pos};
+use weir_viz::scene::{self, Frame, Input, Page, Scene, Selection, Size, Theme, View, pos};
 use weir_viz::source::{Opened, SourceError};
 
 /// Height of the bar with the buttons.
@@ -158,6 +158,12 @@ impl LogApp {
                 Axis::Record => "Along x: records (T)",
                 Axis::Time => "Along x: time (T)",
             };
+            for page in Page::ALL {
+                if ui.selectable_label(self.view.page == *page, page.title()).clicked() {
+                    input = Some(Input::Show(*page));
+                }
+            }
+            ui.separator();
             let mut button = |ui: &mut Ui, text: &str, then: Input| {
                 if ui.button(text).clicked() {
                     input = Some(then);

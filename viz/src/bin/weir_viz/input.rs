@@ -121,6 +121,7 @@ fn key_input(key: Key, modifiers: Modifiers, frame: &Frame) -> Option<Input> {
         Key::T => Input::SwitchAxis,
         Key::P => Input::NextPool,
         Key::L => Input::SwitchTheme,
+        Key::V => Input::NextPage,
         _ => return None,
     })
 }
