@@ -4,6 +4,7 @@ use crate::check::{self, Told};
 use crate::model::{Axis, FindingIx};
 use crate::png::{self, PngError};
 use crate::scene::{self, Page, Parts, SMALLEST, Scene, Size, Theme, View};
+use crate::search::Query;
 use crate::source::{self, Opened, SourceError};
 use crate::svg;
 use std::ffi::OsString;
@@ -23,7 +24,9 @@ FILE is an event log of weir, binary or text. Without --screenshot a window open
   --select ID        select allocation ID: its details, whose memory it got, who got it next
   --finding N        go to the Nth finding, from 1 on: both operations, what is missing between them
   --pool N           show the Nth pool of the log, from 1 on (default: the one with most allocations)
-  --view WHICH       what the large panel shows: map (default), lanes or flows
+  --view WHICH       what the large panel shows: map (default), lanes, flows, state, allocations,
+                     decisions or refusals
+  --find QUERY       in a table: only what matches, such as `stream:1 >2MiB`, an address, `#17`, a label
   --theme WHICH      light (default) or dark
   --panels           without the list of records and the details
   -h, --help         this text";
@@ -43,6 +46,8 @@ pub struct Picture {
     pub axis: Axis,
     /// What the large panel shows.
     pub page: Page,
+    /// What is looked for.
+    pub find: String,
     /// The id of the allocation to select.
     pub select: Option<u64>,
     /// Which finding to go to, counted from 1.
@@ -62,6 +67,7 @@ impl Default for Picture {
             theme: Theme::Light,
             axis: Axis::Record,
             page: Page::default(),
+            find: String::new(),
             select: None,
             finding: None,
             pool: None,
@@ -122,6 +128,7 @@ impl Command {
                 Long("scale") => picture.scale = scale(&parser.value()?.string()?)?,
                 Long("axis") => picture.axis = axis(&parser.value()?.string()?)?,
                 Long("view") => picture.page = page(&parser.value()?.string()?)?,
+                Long("find") => picture.find = query(parser.value()?.string()?)?,
                 Long("theme") => picture.theme = theme(&parser.value()?.string()?)?,
                 Long("select") => picture.select = Some(parser.value()?.parse()?),
                 Long("finding") => picture.finding = Some(parser.value()?.parse()?),
@@ -173,6 +180,13 @@ fn axis(text: &str) -> Result<Axis, UsageError> {
 fn page(text: &str) -> Result<Page, UsageError> {
     let names = || Page::ALL.iter().map(|page| format!("`{}`", page.name())).collect::<Vec<_>>().join(", ");
     Page::named(text).ok_or_else(|| UsageError(format!("--view {text}: expected one of {}", names())))
+}
+
+fn query(text: String) -> Result<String, UsageError> {
+    match Query::parse(&text) {
+        Ok(_) => Ok(text),
+        Err(error) => Err(UsageError(format!("--find {error}"))),
+    }
 }
 
 fn theme(text: &str) -> Result<Theme, UsageError> {
@@ -267,6 +281,7 @@ pub fn view(opened: &Opened, picture: &Picture) -> Result<View, PictureError> {
     view.theme = picture.theme;
     view.axis = picture.axis;
     view.page = picture.page;
+    view.listing.query.clone_from(&picture.find);
     view.title = picture.title.clone().unwrap_or_else(|| opened.name.clone());
     view.notices = opened.first_damages(2);
     if let Some(first) = view.notices.first_mut() {

@@ -13,5 +13,7 @@ pub mod import;
 pub mod model;
 pub mod png;
 pub mod scene;
+pub mod search;
 pub mod source;
 pub mod svg;
+pub mod table;

@@ -1,5 +1,6 @@
 //! The model: what a log says, as tables and curves. Knows no files and no pictures.
 
+mod blocks;
 mod build;
 mod curve;
 mod events;
@@ -12,6 +13,7 @@ mod owners;
 mod pool;
 mod settle;
 
+pub use blocks::FreeBlock;
 pub use build::Builder;
 pub use curve::Curve;
 pub use events::{Axis, Events, Kind, Payload};

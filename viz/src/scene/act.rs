@@ -54,6 +54,8 @@ pub enum Input {
     Scroll(f64),
     /// Scrolls the list of findings by rows.
     ScrollFindings(f64),
+    /// Scrolls the table by rows.
+    ScrollTable(f64),
     /// Selects the next (1) or previous (-1) record.
     Step(i64),
     /// Goes to the next (1) or previous (-1) finding.

@@ -2,6 +2,7 @@
 
 use super::{Context, Frame, Paint, Pos, Selection, View};
 use crate::model::Model;
+use crate::table::Table;
 
 /// What the large panel does for its page.
 pub(super) trait Panel {
@@ -55,6 +56,14 @@ pages! {
     Lanes "lanes" "Streams" over_x: true super::lanes::StreamLanes;
     /// Which stream handed memory to which.
     Flows "flows" "Reuse" over_x: false super::flows::ReuseFlows;
+    /// The pool at the cursor: its free blocks, and what each waits for.
+    State "state" "Pool at the cursor" over_x: false super::state::PoolState;
+    /// All allocations.
+    Allocations "allocations" "Allocations" over_x: false super::listing::TablePanel(Table::Allocations);
+    /// All decisions of the pool.
+    Decisions "decisions" "Decisions" over_x: false super::listing::TablePanel(Table::Decisions);
+    /// All refusals.
+    Refusals "refusals" "Refusals" over_x: false super::listing::TablePanel(Table::Refusals);
 }
 
 impl Page {

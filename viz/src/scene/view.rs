@@ -1,6 +1,6 @@
 //! What is being looked at: the range, the selection, the size. Inputs change it; the picture follows from it.
 
-use super::{Addresses, Along, Frame, Input, Page, Pos, Range, Theme};
+use super::{Addresses, Along, Frame, Input, Listing, Page, Pos, Range, Theme};
 use crate::model::{Axis, EventIx, FindingIx, LifeIx, Model, PoolIx};
 
 /// What is selected.
@@ -68,6 +68,8 @@ pub struct View {
     pub top: usize,
     /// The first row of the list of findings.
     pub top_finding: usize,
+    /// What is looked for, and what the tables show of it.
+    pub listing: Listing,
 }
 
 impl View {
@@ -88,6 +90,7 @@ impl View {
             selection: Selection::default(),
             top: 0,
             top_finding: 0,
+            listing: Listing::default(),
         };
         view.fit(model);
         view
@@ -140,9 +143,17 @@ impl View {
                 self.fit(model);
             }
             Input::SwitchTheme => self.theme = self.theme.other(),
-            Input::Show(page) => self.page = page,
-            Input::NextPage => self.page = self.page.next(),
+            Input::Show(page) => self.show(page),
+            Input::NextPage => self.show(self.page.next()),
+            Input::ScrollTable(rows) => self.scroll_table(model, frame, rows),
         }
+    }
+
+    fn show(&mut self, page: Page) {
+        if self.page.table() != page.table() {
+            (self.listing.top, self.listing.sort) = (0, None);
+        }
+        self.page = page;
     }
 
     fn zoom(&mut self, model: &Model, frame: &Frame, at: Pos, factor: f64, along: Along) {
@@ -191,6 +202,9 @@ impl View {
         if let Some(finding) = frame.finding_at(model, self, at) {
             self.select_finding(model, finding);
             self.show_in_list(model, frame);
+            return;
+        }
+        if self.click_heading(frame, at) {
             return;
         }
         if frame.map.area.contains(at) {

@@ -198,7 +198,7 @@ impl LogApp {
         let Some(drawn) = &self.drawn else { return };
         let pointer = input::Pointer::of(&response);
         let inputs = ui.input(|i| {
-            let mut inputs = pointer.inputs(i, &drawn.frame, corner);
+            let mut inputs = pointer.inputs(i, &self.view, &drawn.frame, corner);
             inputs.extend(input::keys(i, &drawn.frame));
             inputs
         });
@@ -224,6 +224,7 @@ impl LogApp {
         if self.drawn.as_ref().is_some_and(|d| d.view == self.view) {
             return;
         }
+        self.view.keep_listing(&self.opened.model);
         let (scene, frame) = scene::build(&self.opened.model, &self.view);
         self.drawn = Some(Drawn { view: self.view.clone(), scene, frame, pieces: None });
     }

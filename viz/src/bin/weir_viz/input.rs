@@ -1,7 +1,7 @@
 //! From what egui saw to what the view understands.
 
 use eframe::egui::{Event, InputState, Key, Modifiers, PointerButton, Pos2, Response, Vec2};
-use weir_viz::scene::{Along, Frame, Input, Pos, ROW, pos};
+use weir_viz::scene::{Along, Frame, Input, Pos, ROW, View, pos};
 
 /// Points of the wheel that double or halve.
 const DOUBLE: f32 = 200.0;
@@ -45,11 +45,11 @@ impl Pointer {
     }
 
     /// As the view understands it; the canvas's corner is at `corner`.
-    pub(crate) fn inputs(&self, input: &InputState, frame: &Frame, corner: Vec2) -> Vec<Input> {
+    pub(crate) fn inputs(&self, input: &InputState, view: &View, frame: &Frame, corner: Vec2) -> Vec<Input> {
         let mut out = Vec::new();
         let here = |at: Pos2| pos(at.x - corner.x, at.y - corner.y);
         if let Some(at) = self.hover {
-            wheel(input, frame, here(at), &mut out);
+            wheel(input, view, frame, here(at), &mut out);
         }
         if let (true, Some(from)) = (self.pans && self.by != Vec2::ZERO, input.pointer.press_origin()) {
             out.push(Input::Drag { from: here(from), by: pos(self.by.x, self.by.y) });
@@ -63,7 +63,7 @@ impl Pointer {
     }
 }
 
-fn wheel(input: &InputState, frame: &Frame, at: Pos, out: &mut Vec<Input>) {
+fn wheel(input: &InputState, view: &View, frame: &Frame, at: Pos, out: &mut Vec<Input>) {
     let (scroll, pinch) = (input.smooth_scroll_delta(), input.zoom_delta());
     if frame.list.is_some_and(|l| l.contains(at)) {
         if scroll.y != 0.0 {
@@ -74,6 +74,12 @@ fn wheel(input: &InputState, frame: &Frame, at: Pos, out: &mut Vec<Input>) {
     if frame.findings.is_some_and(|l| l.contains(at)) {
         if scroll.y != 0.0 {
             out.push(Input::ScrollFindings(f64::from(-scroll.y / ROW)));
+        }
+        return;
+    }
+    if view.page.table().is_some() && frame.map.area.contains(at) {
+        if scroll.y != 0.0 {
+            out.push(Input::ScrollTable(f64::from(-scroll.y / ROW)));
         }
         return;
     }
