@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 
 /// What the command takes.
 pub const USAGE: &str = "\
-usage: weir-viz FILE [--screenshot OUT.png|OUT.svg] [options]
+usage: weir-viz FILE [--screenshot OUT.png|OUT.svg|OUT.csv] [options]
 
 FILE is an event log of weir, binary or text. Without --screenshot a window opens.
 
-  --screenshot OUT   write the picture to OUT instead (PNG or SVG, by its ending); needs no display
+  --screenshot OUT   write the picture to OUT instead (PNG or SVG, by its ending; a table as CSV, too); needs no display
   --size WxH         size of the picture or window in points (default 1600x1000)
   --scale N          pixels to a point, PNG only (default 1)
   --axis WHAT        what runs along x: record (default) or time
@@ -27,7 +27,7 @@ FILE is an event log of weir, binary or text. Without --screenshot a window open
   --view WHICH       what the large panel shows: map (default), lanes, flows, state, allocations,
                      decisions or refusals
   --find QUERY       in a table: only what matches, such as `stream:1 >2MiB`, an address, `#17`, a label
-  --theme WHICH      light (default) or dark
+  --theme WHICH      light or dark; else a picture is light, and a window as the system's
   --panels           without the list of records and the details
   -h, --help         this text";
 
@@ -40,8 +40,8 @@ pub struct Picture {
     pub scale: f32,
     /// Its parts.
     pub parts: Parts,
-    /// Its colours.
-    pub theme: Theme,
+    /// Its colours; `None`: a picture is light, and a window as the system's.
+    pub theme: Option<Theme>,
     /// What runs along x.
     pub axis: Axis,
     /// What the large panel shows.
@@ -64,7 +64,7 @@ impl Default for Picture {
             size: Size { w: 1600.0, h: 1000.0 },
             scale: 1.0,
             parts: Parts::WithList,
-            theme: Theme::Light,
+            theme: None,
             axis: Axis::Record,
             page: Page::default(),
             find: String::new(),
@@ -129,7 +129,7 @@ impl Command {
                 Long("axis") => picture.axis = axis(&parser.value()?.string()?)?,
                 Long("view") => picture.page = page(&parser.value()?.string()?)?,
                 Long("find") => picture.find = query(parser.value()?.string()?)?,
-                Long("theme") => picture.theme = theme(&parser.value()?.string()?)?,
+                Long("theme") => picture.theme = Some(theme(&parser.value()?.string()?)?),
                 Long("select") => picture.select = Some(parser.value()?.parse()?),
                 Long("finding") => picture.finding = Some(parser.value()?.parse()?),
                 Long("pool") => picture.pool = Some(parser.value()?.parse()?),
@@ -202,6 +202,8 @@ fn theme(text: &str) -> Result<Theme, UsageError> {
 enum Form {
     Png,
     Svg,
+    /// A table.
+    Csv,
 }
 
 impl Form {
@@ -211,6 +213,7 @@ impl Form {
         match () {
             () if ends("png") => Ok(Self::Png),
             () if ends("svg") => Ok(Self::Svg),
+            () if ends("csv") => Ok(Self::Csv),
             () => Err(PictureError::Ending(out.to_owned())),
         }
     }
@@ -237,8 +240,10 @@ pub enum PictureError {
         /// How many there are.
         pools: usize,
     },
-    /// The name of the file to write ends neither in `.png` nor in `.svg`.
+    /// The name of the file to write ends neither in `.png` nor in `.svg` nor in `.csv`.
     Ending(PathBuf),
+    /// What is shown is no table.
+    NoTable(Page),
     /// The picture.
     Png(PngError),
     /// The file to write.
@@ -255,7 +260,14 @@ impl fmt::Display for PictureError {
                 write!(f, "there is no finding {asked}: the list has {findings}, counted from 1")
             }
             Self::NoPool { asked, pools } => write!(f, "there is no pool {asked}: the log has {pools}, counted from 1"),
-            Self::Ending(path) => write!(f, "{}: expected a name that ends in .png or .svg", path.display()),
+            Self::Ending(path) => write!(f, "{}: expected a name that ends in .png, .svg or .csv", path.display()),
+            Self::NoTable(page) => {
+                write!(
+                    f,
+                    "`{}` is no table, so that it cannot be written as CSV; show `allocations`, `decisions` or `refusals`",
+                    page.name()
+                )
+            }
             Self::Png(error) => error.fmt(f),
             Self::Write(path, error) => write!(f, "cannot write {}: {error}", path.display()),
         }
@@ -278,7 +290,7 @@ pub fn view(opened: &Opened, picture: &Picture) -> Result<View, PictureError> {
     let model = &opened.model;
     let mut view = View::whole(model, picture.size);
     view.parts = picture.parts;
-    view.theme = picture.theme;
+    view.theme = picture.theme.unwrap_or_default();
     view.axis = picture.axis;
     view.page = picture.page;
     view.listing.query.clone_from(&picture.find);
@@ -354,19 +366,24 @@ fn open_checked(log: &Path) -> Result<Opened, SourceError> {
 pub fn screenshot(log: &Path, out: &Path, picture: &Picture) -> Result<Vec<String>, PictureError> {
     Form::of(out)?;
     let opened = open_checked(log)?;
-    let scene = draw(&opened, picture)?;
-    save(&scene, out, picture.scale)?;
+    let mut view = view(&opened, picture)?;
+    go_to_finding(&mut view, &opened, picture)?;
+    export(&opened, &view, out, picture.scale)?;
     Ok(opened.summary())
 }
 
-/// Writes a scene, as PNG or SVG by the name's ending.
+/// Writes what a view shows: its picture as PNG or SVG, or its table as CSV, by the name's ending.
 ///
 /// # Errors
-/// The picture cannot be made or written.
-pub fn save(scene: &Scene, out: &Path, scale: f32) -> Result<(), PictureError> {
+/// The picture cannot be made or written, or what is shown is no table. Nothing is written then.
+pub fn export(opened: &Opened, view: &View, out: &Path, scale: f32) -> Result<(), PictureError> {
     let bytes = match Form::of(out)? {
-        Form::Svg => svg::write(scene).into_bytes(),
-        Form::Png => png::write(scene, scale).map_err(PictureError::Png)?,
+        Form::Svg => svg::write(&scene::build(&opened.model, view).0).into_bytes(),
+        Form::Png => png::write(&scene::build(&opened.model, view).0, scale).map_err(PictureError::Png)?,
+        Form::Csv => {
+            let table = view.page.table().ok_or(PictureError::NoTable(view.page))?;
+            table.csv(&opened.model, &view.listing.rows(&opened.model, table))
+        }
     };
     std::fs::write(out, bytes).map_err(|e| PictureError::Write(out.to_owned(), e))
 }

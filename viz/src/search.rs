@@ -1,7 +1,7 @@
 //! What the search box and the filter of a table understand.
 //!
 //! Words apart by spaces, all of which must hold: `0x7f0000` an address, inside of a block as well; `123` an allocation's
-//! id or an address; `#123` a record; `2MiB`, `>2MiB`, `<=64KiB`, `1MiB..2MiB` a size; `stream:1`, `pool:0`, `label:x`;
+//! id, or an address; `#123` a record; `2MiB`, `>2MiB`, `<=64KiB`, `1MiB..2MiB` a size; `stream:1`, `pool:0`, `label:x`;
 //! any other word a part of a label, or of what the record is called.
 
 use crate::model::{EventIx, Life, LifeIx, Model, Payload, StreamIx};
@@ -22,7 +22,7 @@ pub enum Row {
 enum Term {
     /// Inside of the block, by address or by offset.
     Address(u64),
-    /// The allocation's id, or inside of the block.
+    /// The allocation's id, or inside of the block by address.
     Number(u64),
     Record(u64),
     Size(u64, u64),
@@ -127,7 +127,11 @@ impl Term {
         let label = || model.name(life.name).to_lowercase();
         match self {
             Self::Address(address) => is_inside(model, life, *address),
-            Self::Number(number) => life.id.0 == *number || is_inside(model, life, *number),
+            Self::Number(number) => {
+                // Small numbers are ids; who means an offset writes it as hexadecimal.
+                let base = model.pool(life.pool).definition.map_or(u64::MAX, |pool| pool.base.0);
+                life.id.0 == *number || (*number >= base && is_inside(model, life, *number))
+            }
             Self::Record(number) => {
                 [life.born(), life.died()].into_iter().flatten().any(|e| model.events.number(e) == *number)
             }

@@ -26,7 +26,7 @@ pub(crate) fn all(system: &System) -> Result<(), Failure> {
     let c = part(system, &[C_COMPILER], "the C programs of ffi/tests, and the stand-in for a GPU");
     let cxx = part(system, &[CXX_COMPILER], "the C programs compiled as C++");
     // With its window, which is tested without one: no display and no system package.
-    let mut command = project::cargo(["test", "--package", "weir-viz", "--features", "window"]);
+    let mut command = project::cargo(["test", "--package", "weir-viz", "--features", "drive"]);
     step::run("tests of the viewer", &mut command)?;
     if c == Part::Skip {
         let mut command = project::cargo(["test", "--package", "weir-ffi", "--lib"]);

@@ -16,7 +16,7 @@ use weir_viz::source::{self, Opened, SourceError};
 const SIZE: egui::Vec2 = vec2(1400.0, 900.0);
 
 /// Forty allocations beside each other, each living for ten records.
-fn log() -> Opened {
+pub(crate) fn log() -> Opened {
     let pool = PoolId::from_raw(1 << 32);
     let stream = StreamId::from_raw(1 << 32);
     let mut records = vec![
