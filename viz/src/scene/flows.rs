@@ -1,8 +1,9 @@
 //! The reuse flows: which stream handed how much memory to which, and what the pool had to rely on, over the records in
 //! sight.
 
-use super::lanes::{in_view, lane_color, lane_name};
+use super::lanes::in_view;
 use super::page::Panel;
+use super::rows::{lane_color, lane_name};
 use super::{Anchor, Context, Frame, Paint, Pos, Rect, Selection, Stroke, View, edge, pos, source_words, ticks};
 use crate::font::{fit, width};
 use crate::model::{EventIx, Lane, Model, Tie};

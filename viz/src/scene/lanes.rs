@@ -2,10 +2,10 @@
 //! pixel column is drawn once, so that a picture of any log is bounded; nothing that happened is without its column.
 
 use super::page::Panel;
+use super::rows::{Rows, lane_color, lane_name};
 use super::{Anchor, Color, Context, Frame, Paint, Pos, Rect, Scale, Selection, Stroke, View, describe, pos, ticks};
 use crate::font::{fit, width};
 use crate::model::{Act, Arrows, EventIx, Lane, LifeIx, Model, Payload, Tie};
-use std::collections::BTreeSet;
 
 /// Lines that are drawn between lanes, at most.
 const MOST_ARROWS: usize = 3_000;
@@ -13,8 +13,6 @@ const MOST_ARROWS: usize = 3_000;
 const MOST_HEADS: usize = 400;
 /// Lanes at least this high have their name.
 const NAMED: f32 = 11.0;
-/// A lane is not higher.
-const HIGHEST: f32 = 130.0;
 /// How near the pointer has to come to a record.
 const NEAR: f32 = 5.0;
 /// Size of the texts.
@@ -52,52 +50,6 @@ impl Panel for StreamLanes {
             lines.extend(super::hover::moment_lines(model, view, event));
         }
         lines
-    }
-}
-
-/// Where the lanes are.
-struct Rows {
-    area: Rect,
-    lanes: Vec<Lane>,
-    high: f32,
-}
-
-impl Rows {
-    /// The host on top, the streams below by their ids.
-    fn of(model: &Model, area: Rect) -> Self {
-        let lanes: BTreeSet<Lane> = model.lanes.acts().map(|(lane, ..)| lane).collect();
-        let mut lanes: Vec<Lane> = lanes.into_iter().collect();
-        lanes.sort_by_key(|lane| match lane {
-            Lane::Host => None,
-            Lane::Stream(stream) => Some(model.stream(*stream).rank),
-        });
-        let high = (area.h / lanes.len().max(1) as f32).min(HIGHEST);
-        Self { area, lanes, high }
-    }
-
-    fn middle(&self, lane: Lane) -> Option<f32> {
-        let at = self.lanes.iter().position(|l| *l == lane)?;
-        Some(self.area.y + (at as f32 + 0.5) * self.high)
-    }
-
-    fn at(&self, y: f32) -> Option<Lane> {
-        self.lanes.get(((y - self.area.y) / self.high.max(0.1)) as usize).copied()
-    }
-}
-
-/// How a lane is called.
-pub(super) fn lane_name(model: &Model, lane: Lane) -> String {
-    match lane {
-        Lane::Host => "host".to_owned(),
-        Lane::Stream(stream) => super::map::stream_name(model, stream),
-    }
-}
-
-/// The colour of a lane.
-pub(super) fn lane_color(context: &Context<'_>, lane: Lane) -> Color {
-    match lane {
-        Lane::Host => context.palette.dim,
-        Lane::Stream(stream) => context.palette.stream(context.model.stream(stream).rank),
     }
 }
 
@@ -231,6 +183,16 @@ fn stroke(context: &Context<'_>, tie: Tie) -> Stroke {
     }
 }
 
+/// Where in its lanes an arrow begins and ends, as [`band`] counts: at the sign that it belongs to.
+fn at_signs(tie: Tie) -> (f32, f32) {
+    match tie {
+        Tie::Wait => (0.37, -0.45),
+        Tie::Inserted => (0.41, -0.45),
+        Tie::Sync => (0.0, 0.22),
+        Tie::Reuse(_) => (0.15, -0.15),
+    }
+}
+
 /// One that is drawn: both ends.
 type Drawn = [Pos; 2];
 
@@ -241,7 +203,7 @@ fn arrows(context: &Context<'_>, paint: &mut Paint, rows: &Rows) {
     let drawn = loop {
         let drawn: Vec<(Tie, Vec<Drawn>)> = shown
             .iter()
-            .map(|(tie, from, to, arrows)| (*tie, lines(context, rows, (*from, *to), arrows, every)))
+            .map(|(tie, from, to, arrows)| (*tie, lines(context, rows, (*tie, *from, *to), arrows, every)))
             .collect();
         if every > 256 || drawn.iter().map(|d| d.1.len()).sum::<usize>() <= MOST_ARROWS {
             break drawn;
@@ -265,8 +227,8 @@ fn is_shown(tie: Tie, from: Lane, to: Lane) -> bool {
 }
 
 /// The first arrow to each column, or to every few, and those that leave the picture at its right.
-fn lines(context: &Context<'_>, rows: &Rows, lanes: (Lane, Lane), arrows: &Arrows, every: usize) -> Vec<Drawn> {
-    let (Some(from), Some(to)) = (rows.middle(lanes.0), rows.middle(lanes.1)) else {
+fn lines(context: &Context<'_>, rows: &Rows, lanes: (Tie, Lane, Lane), arrows: &Arrows, every: usize) -> Vec<Drawn> {
+    let (Some(from), Some(to)) = (rows.middle(lanes.1), rows.middle(lanes.2)) else {
         return Vec::new();
     };
     let area = rows.area;
@@ -274,7 +236,10 @@ fn lines(context: &Context<'_>, rows: &Rows, lanes: (Lane, Lane), arrows: &Arrow
     let step = context.frame.map.x.per_pixel() * every as f64;
     let mut at = arrows.first_to(first);
     let mut out = Vec::new();
-    let ends = |(a, b): (EventIx, EventIx)| [pos(context.x_of(a), from), pos(context.x_of(b), to)];
+    let (begin, end) = at_signs(lanes.0);
+    let (from, to) = (from + begin * rows.high, to + end * rows.high);
+    let half = half(context.frame.map.x);
+    let ends = |(a, b): (EventIx, EventIx)| [pos(context.x_of(a) + half, from), pos(context.x_of(b) + half, to)];
     while at < arrows.len() && arrows.ends(at).1 < past {
         let here = arrows.ends(at);
         out.extend(clipped(ends(here), area));

@@ -20,6 +20,7 @@ mod message;
 mod page;
 mod pins;
 mod range;
+mod rows;
 mod scale;
 mod shape;
 mod side;
