@@ -40,8 +40,10 @@ pub struct Picture {
     pub scale: f32,
     /// Its parts.
     pub parts: Parts,
-    /// Its colours; `None`: a picture is light, and a window as the system's.
-    pub theme: Option<Theme>,
+    /// Its colours.
+    pub theme: Theme,
+    /// A window's colours are as the system's instead.
+    pub follows_system: bool,
     /// What runs along x.
     pub axis: Axis,
     /// What the large panel shows.
@@ -64,7 +66,8 @@ impl Default for Picture {
             size: Size { w: 1600.0, h: 1000.0 },
             scale: 1.0,
             parts: Parts::WithList,
-            theme: None,
+            theme: Theme::Light,
+            follows_system: true,
             axis: Axis::Record,
             page: Page::default(),
             find: String::new(),
@@ -129,7 +132,10 @@ impl Command {
                 Long("axis") => picture.axis = axis(&parser.value()?.string()?)?,
                 Long("view") => picture.page = page(&parser.value()?.string()?)?,
                 Long("find") => picture.find = query(parser.value()?.string()?)?,
-                Long("theme") => picture.theme = Some(theme(&parser.value()?.string()?)?),
+                Long("theme") => {
+                    picture.theme = theme(&parser.value()?.string()?)?;
+                    picture.follows_system = false;
+                }
                 Long("select") => picture.select = Some(parser.value()?.parse()?),
                 Long("finding") => picture.finding = Some(parser.value()?.parse()?),
                 Long("pool") => picture.pool = Some(parser.value()?.parse()?),
@@ -290,7 +296,7 @@ pub fn view(opened: &Opened, picture: &Picture) -> Result<View, PictureError> {
     let model = &opened.model;
     let mut view = View::whole(model, picture.size);
     view.parts = picture.parts;
-    view.theme = picture.theme.unwrap_or_default();
+    view.theme = picture.theme;
     view.axis = picture.axis;
     view.page = picture.page;
     view.listing.query.clone_from(&picture.find);

@@ -25,8 +25,10 @@ pub(crate) enum App {
     Failed {
         /// Why.
         error: SourceError,
-        /// The colours; `None`: the system's.
-        theme: Option<Theme>,
+        /// The colours.
+        theme: Theme,
+        /// They are the system's instead.
+        follows_system: bool,
     },
 }
 
@@ -92,7 +94,7 @@ impl App {
 
     /// A window that says why there is nothing to see.
     pub(crate) fn failed(error: SourceError, picture: &Picture) -> Self {
-        Self::Failed { error, theme: picture.theme }
+        Self::Failed { error, theme: picture.theme, follows_system: picture.follows_system }
     }
 
     /// Waits until the check is over.
@@ -107,7 +109,9 @@ impl App {
     pub(crate) fn show(&mut self, ui: &mut Ui) {
         match self {
             Self::Log(app) => app.show(ui),
-            Self::Failed { error, theme } => failed(ui, error, theme.unwrap_or_else(|| system_theme(ui))),
+            Self::Failed { error, theme, follows_system } => {
+                failed(ui, error, if *follows_system { system_theme(ui) } else { *theme });
+            }
         }
     }
 }
@@ -184,7 +188,7 @@ impl LogApp {
 
     fn show(&mut self, ui: &mut Ui) {
         self.take_findings();
-        if self.picture.theme.is_none() {
+        if self.picture.follows_system {
             self.view.theme = system_theme(ui);
         }
         let typing = ui.ctx().egui_wants_keyboard_input();
@@ -211,7 +215,7 @@ impl LogApp {
             Does::View(input) => {
                 if input == Input::SwitchTheme {
                     // From now on as the user wants it.
-                    self.picture.theme = Some(self.view.theme);
+                    self.picture.follows_system = false;
                 }
                 self.apply(&[input]);
             }
