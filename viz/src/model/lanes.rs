@@ -105,7 +105,7 @@ impl Arrows {
         self.from.push(from);
         self.to.push(to);
         self.before.push(self.bytes);
-        self.bytes += bytes;
+        self.bytes = self.bytes.saturating_add(bytes);
     }
 
     /// How many there are.
@@ -230,11 +230,11 @@ impl Making {
             return;
         };
         let here = (event, Lane::Stream(life.stream));
-        let mut known = 0;
+        let mut known = 0_u64;
         for link in model.came_from(at) {
             let earlier = model.life(link.life);
             let Some(died) = earlier.died() else { continue };
-            known += link.bytes;
+            known = link.bytes.saturating_add(known);
             self.tie(Tie::Reuse(source), (died, Lane::Stream(model.freed_on(link.life))), here, link.bytes);
         }
         if known < life.given.0 {

@@ -86,7 +86,7 @@ fn cells(model: &Model, (first, past): (EventIx, EventIx)) -> Cells {
 
 fn total(by: &BTreeMap<Source, Amount>) -> Amount {
     by.values().fold(Amount::default(), |sum, a| Amount {
-        bytes: sum.bytes + a.bytes,
+        bytes: sum.bytes.saturating_add(a.bytes),
         hand_overs: sum.hand_overs + a.hand_overs,
     })
 }

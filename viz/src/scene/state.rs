@@ -131,7 +131,7 @@ fn lines(model: &Model, view: &View, event: EventIx) -> Vec<Line> {
         by.entry(block.last.map(|life| model.freed_on(life))).or_default().push(block);
     }
     let mut groups: Vec<(Option<StreamIx>, Vec<FreeBlock>)> = by.into_iter().collect();
-    let sum = |blocks: &[FreeBlock]| blocks.iter().map(FreeBlock::bytes).sum::<u64>();
+    let sum = |blocks: &[FreeBlock]| blocks.iter().map(FreeBlock::bytes).fold(0, u64::saturating_add);
     groups.sort_by_key(|(_, blocks)| std::cmp::Reverse(sum(blocks)));
     let mut lines = Vec::new();
     if groups.is_empty() {
