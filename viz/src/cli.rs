@@ -4,7 +4,8 @@ use crate::check::{self, Told};
 use crate::model::{Axis, FindingIx};
 use crate::part::{Part, Place};
 use crate::png::{self, PngError};
-use crate::scene::{self, Parts, SMALLEST, Scene, Size, Theme, View};
+use crate::scene::{self, Page, Parts, SMALLEST, Scene, Size, Theme, View};
+use crate::search::Query;
 use crate::source::{self, Opened, SourceError};
 use crate::svg;
 use std::ffi::OsString;
@@ -13,11 +14,11 @@ use std::path::{Path, PathBuf};
 
 /// What the command takes.
 pub const USAGE: &str = "\
-usage: weir-viz FILE [--screenshot OUT.png|OUT.svg] [options]
+usage: weir-viz FILE [--screenshot OUT.png|OUT.svg|OUT.csv] [options]
 
 FILE is an event log of weir, binary or text, or another allocator's log. Without --screenshot a window opens.
 
-  --screenshot OUT   write the picture to OUT instead (PNG or SVG, by its ending); needs no display
+  --screenshot OUT   write the picture to OUT instead (PNG or SVG, by its ending; a table as CSV, too); needs no display
   --size WxH         size of the picture or window in points (default 1600x1000)
   --scale N          pixels to a point, PNG only (default 1)
   --axis WHAT        what runs along x: record (default) or time
@@ -26,7 +27,10 @@ FILE is an event log of weir, binary or text, or another allocator's log. Withou
   --pool N           show the Nth pool of the log, from 1 on (default: the one with most allocations)
   --from PLACE       load the log from here on: a record's number, a time since the first (20ms), or a mark's name
   --to PLACE         load it up to here
-  --theme WHICH      light (default) or dark
+  --view WHICH       what the large panel shows: map (default), lanes, flows, state, allocations,
+                     decisions or refusals
+  --find QUERY       in a table: only what matches, such as `stream:1 >2MiB`, an address, `#17`, a label
+  --theme WHICH      light or dark; else a picture is light, and a window as the system's
   --panels           without the list of records and the details
   -h, --help         this text";
 
@@ -41,8 +45,14 @@ pub struct Picture {
     pub parts: Parts,
     /// Its colours.
     pub theme: Theme,
+    /// A window's colours are as the system's instead.
+    pub follows_system: bool,
     /// What runs along x.
     pub axis: Axis,
+    /// What the large panel shows.
+    pub page: Page,
+    /// What is looked for.
+    pub find: String,
     /// The id of the allocation to select.
     pub select: Option<u64>,
     /// Which finding to go to, counted from 1.
@@ -62,7 +72,10 @@ impl Default for Picture {
             scale: 1.0,
             parts: Parts::WithList,
             theme: Theme::Light,
+            follows_system: true,
             axis: Axis::Record,
+            page: Page::default(),
+            find: String::new(),
             select: None,
             finding: None,
             pool: None,
@@ -84,7 +97,7 @@ pub enum Command {
         /// Where the picture goes; `None`: a window.
         screenshot: Option<PathBuf>,
         /// How it is to look.
-        picture: Picture,
+        picture: Box<Picture>,
     },
 }
 
@@ -123,7 +136,12 @@ impl Command {
                 Long("size") => picture.size = size(&parser.value()?.string()?)?,
                 Long("scale") => picture.scale = scale(&parser.value()?.string()?)?,
                 Long("axis") => picture.axis = axis(&parser.value()?.string()?)?,
-                Long("theme") => picture.theme = theme(&parser.value()?.string()?)?,
+                Long("view") => picture.page = page(&parser.value()?.string()?)?,
+                Long("find") => picture.find = query(parser.value()?.string()?)?,
+                Long("theme") => {
+                    picture.theme = theme(&parser.value()?.string()?)?;
+                    picture.follows_system = false;
+                }
                 Long("select") => picture.select = Some(parser.value()?.parse()?),
                 Long("finding") => picture.finding = Some(parser.value()?.parse()?),
                 Long("pool") => picture.pool = Some(parser.value()?.parse()?),
@@ -135,7 +153,7 @@ impl Command {
             }
         }
         let file = file.ok_or_else(|| UsageError("no log was named".to_owned()))?;
-        Ok(Self::Show { file, screenshot, picture })
+        Ok(Self::Show { file, screenshot, picture: Box::new(picture) })
     }
 }
 
@@ -173,6 +191,18 @@ fn axis(text: &str) -> Result<Axis, UsageError> {
     }
 }
 
+fn page(text: &str) -> Result<Page, UsageError> {
+    let names = || Page::ALL.iter().map(|page| format!("`{}`", page.name())).collect::<Vec<_>>().join(", ");
+    Page::named(text).ok_or_else(|| UsageError(format!("--view {text}: expected one of {}", names())))
+}
+
+fn query(text: String) -> Result<String, UsageError> {
+    match Query::parse(&text) {
+        Ok(_) => Ok(text),
+        Err(error) => Err(UsageError(format!("--find {error}"))),
+    }
+}
+
 fn theme(text: &str) -> Result<Theme, UsageError> {
     match text {
         "light" => Ok(Theme::Light),
@@ -186,6 +216,8 @@ fn theme(text: &str) -> Result<Theme, UsageError> {
 enum Form {
     Png,
     Svg,
+    /// A table.
+    Csv,
 }
 
 impl Form {
@@ -195,6 +227,7 @@ impl Form {
         match () {
             () if ends("png") => Ok(Self::Png),
             () if ends("svg") => Ok(Self::Svg),
+            () if ends("csv") => Ok(Self::Csv),
             () => Err(PictureError::Ending(out.to_owned())),
         }
     }
@@ -221,8 +254,10 @@ pub enum PictureError {
         /// How many there are.
         pools: usize,
     },
-    /// The name of the file to write ends neither in `.png` nor in `.svg`.
+    /// The name of the file to write ends neither in `.png` nor in `.svg` nor in `.csv`.
     Ending(PathBuf),
+    /// What is shown is no table.
+    NoTable(Page),
     /// The picture.
     Png(PngError),
     /// The file to write.
@@ -239,7 +274,14 @@ impl fmt::Display for PictureError {
                 write!(f, "there is no finding {asked}: the list has {findings}, counted from 1")
             }
             Self::NoPool { asked, pools } => write!(f, "there is no pool {asked}: the log has {pools}, counted from 1"),
-            Self::Ending(path) => write!(f, "{}: expected a name that ends in .png or .svg", path.display()),
+            Self::Ending(path) => write!(f, "{}: expected a name that ends in .png, .svg or .csv", path.display()),
+            Self::NoTable(page) => {
+                write!(
+                    f,
+                    "`{}` is no table, so that it cannot be written as CSV; show `allocations`, `decisions` or `refusals`",
+                    page.name()
+                )
+            }
             Self::Png(error) => error.fmt(f),
             Self::Write(path, error) => write!(f, "cannot write {}: {error}", path.display()),
         }
@@ -264,6 +306,8 @@ pub fn view(opened: &Opened, picture: &Picture) -> Result<View, PictureError> {
     view.parts = picture.parts;
     view.theme = picture.theme;
     view.axis = picture.axis;
+    view.page = picture.page;
+    view.listing.query.clone_from(&picture.find);
     view.title = picture.title.clone().unwrap_or_else(|| opened.name.clone());
     view.notices = opened.first_damages(2);
     if let Some(first) = view.notices.first_mut() {
@@ -340,19 +384,24 @@ fn open_checked(log: &Path, part: &Part) -> Result<Opened, SourceError> {
 pub fn screenshot(log: &Path, out: &Path, picture: &Picture) -> Result<Vec<String>, PictureError> {
     Form::of(out)?;
     let opened = open_checked(log, &picture.part)?;
-    let scene = draw(&opened, picture)?;
-    save(&scene, out, picture.scale)?;
+    let mut view = view(&opened, picture)?;
+    go_to_finding(&mut view, &opened, picture)?;
+    export(&opened, &view, out, picture.scale)?;
     Ok(opened.summary())
 }
 
-/// Writes a scene, as PNG or SVG by the name's ending.
+/// Writes what a view shows: its picture as PNG or SVG, or its table as CSV, by the name's ending.
 ///
 /// # Errors
-/// The picture cannot be made or written.
-pub fn save(scene: &Scene, out: &Path, scale: f32) -> Result<(), PictureError> {
+/// The picture cannot be made or written, or what is shown is no table. Nothing is written then.
+pub fn export(opened: &Opened, view: &View, out: &Path, scale: f32) -> Result<(), PictureError> {
     let bytes = match Form::of(out)? {
-        Form::Svg => svg::write(scene).into_bytes(),
-        Form::Png => png::write(scene, scale).map_err(PictureError::Png)?,
+        Form::Svg => svg::write(&scene::build(&opened.model, view).0).into_bytes(),
+        Form::Png => png::write(&scene::build(&opened.model, view).0, scale).map_err(PictureError::Png)?,
+        Form::Csv => {
+            let table = view.page.table().ok_or(PictureError::NoTable(view.page))?;
+            table.csv(&opened.model, &view.listing.rows(&opened.model, table))
+        }
     };
     std::fs::write(out, bytes).map_err(|e| PictureError::Write(out.to_owned(), e))
 }

@@ -20,6 +20,8 @@ pub mod png;
 pub mod rebuild;
 pub mod report;
 pub mod scene;
+pub mod search;
 pub mod source;
 pub mod svg;
+pub mod table;
 pub mod unpack;

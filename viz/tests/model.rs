@@ -286,8 +286,11 @@ fn senseless_numbers_do_no_harm() {
     tape.records.last_mut().unwrap().number = u64::MAX;
     let model = Model::of(tape.records.iter().copied());
     assert_eq!(model.events.kind(EventIx(model.events.len() as u32 - 1)), Kind::PoolDestroyed);
-    let view = weir_viz::scene::View::whole(&model, weir_viz::scene::Size { w: 800.0, h: 600.0 });
-    let _ = weir_viz::scene::build(&model, &view);
+    let mut view = weir_viz::scene::View::whole(&model, weir_viz::scene::Size { w: 800.0, h: 600.0 });
+    for page in weir_viz::scene::Page::ALL {
+        view.page = *page;
+        let _ = weir_viz::scene::build(&model, &view);
+    }
 }
 
 #[test]

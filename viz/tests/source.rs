@@ -153,6 +153,11 @@ fn screenshots_are_written_or_refused_as_a_whole() {
         assert!(error.to_string().contains(words), "{error}");
         assert!(!none.exists());
     }
+    let csv = out("shot.csv");
+    assert!(matches!(cli::screenshot(&log, &csv, &picture), Err(PictureError::NoTable(_))) && !csv.exists());
+    let table = Picture { page: weir_viz::scene::Page::Allocations, find: "9".to_owned(), ..Picture::default() };
+    cli::screenshot(&log, &csv, &table).unwrap();
+    assert!(std::fs::read_to_string(&csv).unwrap().lines().nth(1).unwrap().starts_with("9,"));
     let other = out("shot.gif");
     assert!(matches!(cli::screenshot(&log, &other, &picture), Err(PictureError::Ending(_))));
     assert!(!other.exists());
@@ -178,11 +183,13 @@ fn command_lines_are_read_or_explained() {
         ("a.log --size 10x10", "--size 10x10: expected"),
         ("a.log --size 100000x100000", "from 480x360 to 16384x16384"),
         ("a.log --size 20000x1000", "from 480x360 to 16384x16384"),
-        ("a.log --screenshot x.gif", "x.gif: expected a name that ends in .png or .svg"),
-        ("a.log --screenshot x", "x: expected a name that ends in .png or .svg"),
+        ("a.log --screenshot x.gif", "x.gif: expected a name that ends in .png, .svg or .csv"),
+        ("a.log --screenshot x", "x: expected a name that ends in .png, .svg or .csv"),
         ("a.log --size big", "WIDTHxHEIGHT"),
         ("a.log --axis up", "`record` or `time`"),
         ("a.log --scale 99", "0.25 to 8"),
+        ("a.log --view inside", "--view inside: expected one of `map`, `lanes`, `flows`"),
+        ("a.log --find colour:red", "--find `colour:red`: expected stream:, pool: or label:"),
         ("a.log --frob", "--frob"),
         ("a.log --select x", "x"),
     ] {

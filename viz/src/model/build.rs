@@ -4,7 +4,7 @@ use super::curve::Tally;
 use super::owned::owned;
 use super::owners::Spans;
 use super::{
-    Curve, Definition, EventIx, Fact, Gap, Kind, LifeIx, Link, MarkAt, Model, NameIx, Oddity, Pool, PoolIx, Run,
+    Curve, Definition, EventIx, Fact, Gap, Kind, Lanes, LifeIx, Link, MarkAt, Model, NameIx, Oddity, Pool, PoolIx, Run,
     Stream, StreamIx, Unrecorded,
 };
 use std::collections::HashMap;
@@ -137,6 +137,7 @@ impl Builder {
         }
         self.model.uses.sort_unstable();
         self.link_forward();
+        self.model.lanes = Lanes::build(&self.model);
         self.model
     }
 
@@ -360,7 +361,11 @@ impl Builder {
     /// Records that the pictures show as signs.
     fn sign(&mut self, event: EventIx, record: &Record<'static>) {
         match *record {
-            Record::StreamCreated { stream } => {
+            Record::StreamCreated { stream }
+            | Record::Recorded { stream, .. }
+            | Record::Waited { stream, .. }
+            | Record::MarkerLaid { stream, .. }
+            | Record::WaitInserted { stream, .. } => {
                 self.stream(stream);
             }
             Record::StreamSynchronized { .. }

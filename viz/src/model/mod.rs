@@ -1,10 +1,12 @@
 //! The model: what a log says, as tables and curves. Knows no files and no pictures.
 
+mod blocks;
 mod build;
 mod curve;
 mod events;
 mod findings;
 mod index;
+mod lanes;
 mod life;
 mod owned;
 mod owners;
@@ -12,11 +14,13 @@ mod pool;
 mod settle;
 mod unrecorded;
 
+pub use blocks::FreeBlock;
 pub use build::Builder;
 pub use curve::Curve;
 pub use events::{Axis, Events, Kind, Payload};
 pub use findings::{Findings, Flag};
 pub use index::{EventIx, FindingIx, LifeIx, NameIx, PoolIx, StreamIx};
+pub use lanes::{Act, Arrows, Lane, Lanes, Tie};
 pub use life::{Birth, Death, Life, WaitedFor};
 pub use owners::Link;
 pub use pool::{Definition, Pool, Run, State};
@@ -94,6 +98,8 @@ pub struct Model {
     pub findings: Findings,
     /// What the log lacks throughout: it was translated from another allocator's.
     pub unrecorded: Unrecorded,
+    /// What each stream did, and what orders one after another.
+    pub lanes: Lanes,
     /// The version that wrote the log.
     pub version: Option<(u16, u16, u16)>,
     names: Vec<String>,

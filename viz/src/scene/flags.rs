@@ -1,7 +1,7 @@
 //! The marks of the findings: on the charts and in the address map, and how one gets from a finding to its place.
 
 use super::frame::STRIP_ROW;
-use super::{Anchor, Context, Frame, Paint, Pos, Rect, Selection, Stroke, View, pos};
+use super::{Anchor, Context, Frame, Page, Paint, Pos, Rect, Selection, Stroke, View, pos};
 use crate::font::width;
 use crate::model::{EventIx, FindingIx, Flag, Model};
 use std::collections::HashSet;
@@ -68,7 +68,7 @@ impl Frame {
     #[must_use]
     pub fn finding_at(&self, model: &Model, view: &View, at: Pos) -> Option<FindingIx> {
         let mut best: Option<(f32, FindingIx)> = None;
-        let in_map = self.map.area.contains(at);
+        let in_map = view.page == Page::Addresses && self.map.area.contains(at);
         for (ix, flag) in model.findings.iter().filter(|(_, flag)| flag.concerns(view.pool)) {
             let away = if in_map {
                 let Some((middle, _)) = self.mark(model, view, flag) else { continue };
@@ -118,6 +118,9 @@ pub(super) fn on_chart(context: &Context<'_>, paint: &mut Paint) {
 
 /// A bar over the addresses of each finding, and a cross that is seen however small those are.
 pub(super) fn on_map(context: &Context<'_>, paint: &mut Paint) {
+    if context.view.page != Page::Addresses {
+        return;
+    }
     let mark = |flag: &Flag| context.frame.mark(context.model, context.view, flag);
     let marks = shown(context, |flag| Some(mark(flag)?.0));
     let bars = marks.iter().filter_map(|(flag, _)| Some(mark(flag)?.1)).collect();
@@ -141,7 +144,9 @@ pub(super) fn selected(context: &Context<'_>, paint: &mut Paint) {
     };
     let alarm = context.palette.alarm;
     if let Some(first) = flag.first {
-        memory_between(context, paint, flag, first);
+        if context.view.page == Page::Addresses {
+            memory_between(context, paint, flag, first);
+        }
         operation(context, paint, first, "first", Stroke::dashed(alarm, 1.2, 3.0));
         operation(context, paint, flag.second, "then", Stroke::solid(alarm, 1.5));
     } else {
@@ -155,7 +160,7 @@ fn operation(context: &Context<'_>, paint: &mut Paint, event: EventIx, word: &st
     if x < chart.x || x > chart.right() {
         return;
     }
-    paint.line(vec![pos(x, chart.y), pos(x, context.frame.map.area.bottom())], stroke);
+    paint.line(vec![pos(x, chart.y), pos(x, context.frame.axis)], stroke);
     let wide = width(word, 11.0) + 6.0;
     let left = if x + wide > chart.right() { x - wide } else { x };
     paint.rect(Rect::between(left, chart.y, left + wide, chart.y + 15.0), context.palette.ground);

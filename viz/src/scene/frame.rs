@@ -37,6 +37,10 @@ pub struct Frame {
     pub strip: Rect,
     /// The address map and the axes.
     pub map: MapScale,
+    /// Where the x axis is: below the lowest panel over it.
+    pub axis: f32,
+    /// Whether the large panel is over the x axis.
+    over_x: bool,
     /// The list of findings, if there are any and a list is wanted.
     pub findings: Option<Rect>,
     /// The list of records, if there is one.
@@ -71,7 +75,10 @@ impl Frame {
         let chart = Rect::between(left, top + CAPTION, right, top + CAPTION + chart_h);
         let strip_top = chart.bottom() + if strip_h > 0.0 { CAPTION } else { 0.0 };
         let strip = Rect::between(left, strip_top, right, strip_top + strip_h);
-        let area = Rect { x: left, y: strip.bottom() + CAPTION, w: right - left, h: map_h };
+        let over_x = view.page.is_over_x();
+        let below = if over_x { 0.0 } else { BOTTOM };
+        let area = Rect { x: left, y: strip.bottom() + CAPTION + below, w: right - left, h: map_h };
+        let axis = if over_x { area.bottom() } else { strip.bottom() };
         let map = MapScale {
             x: Scale::new(view.x.from, view.x.to, left, right),
             y: Scale::new(view.y.from, view.y.to, area.bottom(), area.y),
@@ -80,13 +87,19 @@ impl Frame {
         };
         let Side { findings, list, details } = side_panels(whole, side, view.selection, model.findings.flags().len());
         let View { top, top_finding, .. } = *view;
-        Self { whole, chart, strip, map, findings, list, details, notices, top, top_finding }
+        Self { whole, chart, strip, map, axis, over_x, findings, list, details, notices, top, top_finding }
     }
 
     /// Whether the place is on one of the panels over the x axis.
     #[must_use]
     pub fn is_plot(&self, at: Pos) -> bool {
-        [&self.chart, &self.strip, &self.map.area].iter().any(|r| r.contains(at))
+        self.over().iter().any(|r| r.contains(at))
+    }
+
+    /// The panels over the x axis.
+    pub(super) fn over(&self) -> Vec<Rect> {
+        let panels = [self.chart, self.strip, self.map.area];
+        panels[..if self.over_x { 3 } else { 2 }].to_vec()
     }
 
     /// How many rows the list shows.

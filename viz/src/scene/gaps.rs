@@ -19,7 +19,7 @@ pub(super) fn span(model: &Model, axis: Axis, gap: &Gap) -> (f64, f64) {
 /// Draws the bands.
 pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
     let (frame, palette) = (context.frame, context.palette);
-    let panels = [frame.chart, frame.strip, frame.map.area];
+    let panels = frame.over();
     let mut lines = Vec::new();
     for gap in &context.model.gaps {
         let (from, to) = span(context.model, context.view.axis, gap);

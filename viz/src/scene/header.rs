@@ -204,16 +204,16 @@ pub(super) fn x_axis(context: &Context<'_>, paint: &mut Paint) {
     let mut lines = Vec::new();
     for place in &places {
         let x = context.frame.map.x.pixel(place * per - first);
-        lines.push([pos(x, area.bottom()), pos(x, area.bottom() + 4.0)]);
+        lines.push([pos(x, context.frame.axis), pos(x, context.frame.axis + 4.0)]);
         let text = ticks::decimal(*place, step);
-        paint.text(Anchor::Middle, pos(x, area.bottom() + 17.0), 11.5, context.palette.dim, text);
+        paint.text(Anchor::Middle, pos(x, context.frame.axis + 17.0), 11.5, context.palette.dim, text);
     }
     paint.segments(lines, Stroke::solid(context.palette.edge, 1.0));
     let title = match view.axis {
         Axis::Record => "record number".to_owned(),
         Axis::Time => format!("time since the first record, {unit_name}"),
     };
-    let at = pos(area.x + area.w / 2.0, area.bottom() + 36.0);
+    let at = pos(area.x + area.w / 2.0, context.frame.axis + 36.0);
     paint.text(Anchor::Middle, at, 12.0, context.palette.ink, title);
 }
 

@@ -2,8 +2,8 @@
 
 use super::describe::reserved_words;
 use super::{
-    Anchor, Frame, Paint, Palette, Pos, Rect, Shape, Stroke, View, map::stream_name, message::wrap, pos, source_words,
-    ticks,
+    Anchor, Frame, Page, Paint, Palette, Pos, Rect, Shape, Stroke, View, map::stream_name, message::wrap, pos,
+    source_words, ticks,
 };
 use crate::font::width;
 use crate::model::{EventIx, Flag, LifeIx, Model};
@@ -22,10 +22,17 @@ pub fn hover(model: &Model, view: &View, frame: &Frame, at: Pos) -> Vec<Shape> {
         boxed(&mut paint, palette, frame, at, &finding_lines(flag));
         return paint.shapes;
     }
-    if !frame.is_plot(at) || model.events.is_empty() {
+    if model.events.is_empty() {
         return paint.shapes;
     }
-    let line = vec![pos(at.x, frame.chart.y), pos(at.x, frame.map.area.bottom())];
+    if view.page != Page::Addresses && frame.map.area.contains(at) {
+        boxed(&mut paint, palette, frame, at, &view.page.panel().tell(model, view, frame, at));
+        return paint.shapes;
+    }
+    if !frame.is_plot(at) {
+        return paint.shapes;
+    }
+    let line = vec![pos(at.x, frame.chart.y), pos(at.x, frame.axis)];
     paint.line(line, Stroke::solid(palette.dim.fade(150), 1.0));
     let life = frame.map.area.contains(at).then(|| frame.life_at(model, view, at)).flatten();
     let flag = frame.finding_at(model, view, at).and_then(|finding| model.findings.flag(finding));
@@ -60,7 +67,7 @@ fn finding_lines(flag: &Flag) -> Vec<String> {
     super::findings::pointed(&flag.finding).iter().flat_map(|line| wrap(line, TEXT, WIDEST)).collect()
 }
 
-fn life_lines(model: &Model, life: LifeIx) -> Vec<String> {
+pub(super) fn life_lines(model: &Model, life: LifeIx) -> Vec<String> {
     let life = model.life(life);
     let mut lines = vec![format!("#{}  {}  {}", life.id, ticks::bytes(life.given.0), stream_name(model, life.stream))];
     let label = model.name(life.name);
@@ -74,7 +81,7 @@ fn life_lines(model: &Model, life: LifeIx) -> Vec<String> {
     lines
 }
 
-fn moment_lines(model: &Model, view: &View, event: EventIx) -> Vec<String> {
+pub(super) fn moment_lines(model: &Model, view: &View, event: EventIx) -> Vec<String> {
     let events = &model.events;
     let time = ticks::time(events.time(event) - events.time(EventIx(0)));
     let mut lines = vec![format!("record {}, {time}", ticks::count(events.number(event)))];

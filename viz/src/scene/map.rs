@@ -1,7 +1,8 @@
 //! The address map: a rectangle for each allocation, from its malloc to its free, at its addresses.
 
+use super::page::Panel;
 use super::tiles::{Tile, Tiling, tile};
-use super::{Anchor, Context, Dash, Paint, Rect, Selection, Stroke, edge, header, pos, ticks};
+use super::{Anchor, Context, Dash, Frame, Paint, Pos, Rect, Selection, Stroke, View, edge, header, pos, ticks};
 use crate::font::fit;
 use crate::model::{LifeIx, Link, Model, StreamIx};
 use weir::trace::Source;
@@ -15,8 +16,24 @@ const MOST_NAMES: usize = 400;
 /// Lines to earlier and later owners, at most.
 const MOST_LINES: usize = 200;
 
-/// Draws the panel.
-pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
+/// The panel.
+pub(super) struct AddressMap;
+
+impl Panel for AddressMap {
+    fn draw(&self, context: &Context<'_>, paint: &mut Paint) {
+        draw(context, paint);
+    }
+
+    fn at(&self, model: &Model, view: &View, frame: &Frame, at: Pos) -> Selection {
+        frame.life_at(model, view, at).map_or(Selection::Nothing, Selection::Life)
+    }
+
+    fn tell(&self, _: &Model, _: &View, _: &Frame, _: Pos) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+fn draw(context: &Context<'_>, paint: &mut Paint) {
     let area = context.frame.map.area;
     super::panel(context, paint, area, "Address map");
     if context.pool().is_none() {

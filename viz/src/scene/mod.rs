@@ -1,34 +1,48 @@
 //! The scene: what a picture shows, as shapes. Made from a model and a view alone; knows no files, no windows.
 
+mod act;
 mod chart;
 mod color;
 mod describe;
 mod edge;
 mod findings;
 mod flags;
+mod flows;
 mod frame;
 mod gaps;
 mod header;
+mod history;
 mod hover;
+mod lanes;
+mod listing;
 mod map;
 mod message;
+mod page;
 mod pins;
+mod range;
+mod rows;
 mod scale;
 mod shape;
 mod side;
+mod state;
 mod strip;
 pub mod ticks;
 pub mod tiles;
 mod view;
 
+pub use act::{Along, Input};
 pub use color::{Color, Palette, Theme, source_words};
 pub use describe::{Line, details, headline};
 pub use frame::{Frame, ROW};
+pub use history::History;
 pub use hover::hover;
+pub use listing::Listing;
 pub use message::message;
+pub use page::Page;
+pub use range::Range;
 pub use scale::{Addresses, MapScale, Scale, Stretch};
 pub use shape::{Anchor, Dash, Paint, Pos, Rect, Shape, Stroke, Text, Weight, pos};
-pub use view::{Along, Input, Parts, Range, SMALLEST, Selection, Size, View};
+pub use view::{Parts, SMALLEST, Selection, Size, View};
 
 use crate::model::{EventIx, Model, Pool};
 
@@ -80,7 +94,7 @@ pub fn build(model: &Model, view: &View) -> (Scene, Frame) {
     chart::draw(&context, &mut paint);
     flags::on_chart(&context, &mut paint);
     strip::draw(&context, &mut paint);
-    map::draw(&context, &mut paint);
+    view.page.panel().draw(&context, &mut paint);
     gaps::draw(&context, &mut paint);
     header::marks(&context, &mut paint);
     flags::on_map(&context, &mut paint);
@@ -115,7 +129,7 @@ fn cursor(context: &Context<'_>, paint: &mut Paint) {
     };
     let (x, area) = (context.x_of(event), context.frame.map.area);
     if x >= area.x && x <= area.right() {
-        let line = vec![pos(x, context.frame.chart.y), pos(x, area.bottom())];
+        let line = vec![pos(x, context.frame.chart.y), pos(x, context.frame.axis)];
         paint.line(line, Stroke::solid(context.palette.chosen, 1.5));
     }
 }

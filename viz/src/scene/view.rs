@@ -1,6 +1,6 @@
 //! What is being looked at: the range, the selection, the size. Inputs change it; the picture follows from it.
 
-use super::{Addresses, Frame, Pos, Theme};
+use super::{Addresses, Along, Frame, Input, Listing, Page, Pos, Range, Theme};
 use crate::model::{Axis, EventIx, FindingIx, LifeIx, Model, PoolIx};
 
 /// What is selected.
@@ -39,42 +39,6 @@ pub struct Size {
 /// The smallest size that a picture is laid out for; smaller ones are cut off.
 pub const SMALLEST: Size = Size { w: 480.0, h: 360.0 };
 
-/// The part of an axis that is shown.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Range {
-    /// Its beginning.
-    pub from: f64,
-    /// Its end.
-    pub to: f64,
-}
-
-impl Range {
-    fn length(self) -> f64 {
-        self.to - self.from
-    }
-
-    /// Zoomed by a factor (below 1: in) around a value, within `0..whole` and not below `least`. The value stays at
-    /// the same part of the range, unless the range runs into an end.
-    #[must_use]
-    pub fn zoomed(self, around: f64, factor: f64, whole: f64, least: f64) -> Self {
-        let length = (self.length() * factor).clamp(least.min(whole), whole);
-        let part = (around - self.from) / self.length();
-        Self { from: around - part * length, to: around - part * length + length }.within(whole)
-    }
-
-    /// Moved, but not out of `0..whole`.
-    #[must_use]
-    pub fn moved(self, by: f64, whole: f64) -> Self {
-        Self { from: self.from + by, to: self.to + by }.within(whole)
-    }
-
-    fn within(self, whole: f64) -> Self {
-        let length = self.length().min(whole);
-        let from = self.from.clamp(0.0, (whole - length).max(0.0));
-        Self { from, to: from + length }
-    }
-}
-
 /// What is being looked at.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
@@ -94,6 +58,8 @@ pub struct View {
     pub x: Range,
     /// The shown part of the addresses, gaps cut short (see [`Addresses`]).
     pub y: Range,
+    /// What the large panel shows.
+    pub page: Page,
     /// The pool.
     pub pool: PoolIx,
     /// What is selected.
@@ -102,70 +68,8 @@ pub struct View {
     pub top: usize,
     /// The first row of the list of findings.
     pub top_finding: usize,
-}
-
-/// Which axis a zoom is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Along {
-    /// Records or time.
-    X,
-    /// Addresses.
-    Y,
-}
-
-/// What a user does.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Input {
-    /// Zooms at a place; a factor below 1 zooms in.
-    Zoom {
-        /// The place.
-        at: Pos,
-        /// How far.
-        factor: f64,
-        /// Along which axis.
-        along: Along,
-    },
-    /// Drags from a place by so many pixels.
-    Drag {
-        /// Where it began.
-        from: Pos,
-        /// How far.
-        by: Pos,
-    },
-    /// Moves by a part of what is shown.
-    Move {
-        /// To the right.
-        x: f64,
-        /// Up.
-        y: f64,
-    },
-    /// Zooms at the middle of x.
-    Closer {
-        /// A factor below 1 zooms in.
-        factor: f64,
-    },
-    /// Selects what is there.
-    Click(Pos),
-    /// Shows everything.
-    Fit,
-    /// Shows what is selected.
-    FitSelection,
-    /// Selects nothing.
-    Clear,
-    /// Scrolls the list of records by rows.
-    Scroll(f64),
-    /// Scrolls the list of findings by rows.
-    ScrollFindings(f64),
-    /// Selects the next (1) or previous (-1) record.
-    Step(i64),
-    /// Goes to the next (1) or previous (-1) finding.
-    StepFinding(i64),
-    /// Records or time along x.
-    SwitchAxis,
-    /// The next pool.
-    NextPool,
-    /// Light or dark.
-    SwitchTheme,
+    /// What is looked for, and what the tables show of it.
+    pub listing: Listing,
 }
 
 impl View {
@@ -181,10 +85,12 @@ impl View {
             axis: Axis::default(),
             x: Range { from: 0.0, to: 1.0 },
             y: Range { from: 0.0, to: 1.0 },
+            page: Page::default(),
             pool: model.busiest_pool().unwrap_or(PoolIx(0)),
             selection: Selection::default(),
             top: 0,
             top_finding: 0,
+            listing: Listing::default(),
         };
         view.fit(model);
         view
@@ -237,7 +143,17 @@ impl View {
                 self.fit(model);
             }
             Input::SwitchTheme => self.theme = self.theme.other(),
+            Input::Show(page) => self.show(page),
+            Input::NextPage => self.show(self.page.next()),
+            Input::ScrollTable(rows) => self.scroll_table(model, frame, rows),
         }
+    }
+
+    fn show(&mut self, page: Page) {
+        if self.page.table() != page.table() {
+            (self.listing.top, self.listing.sort) = (0, None);
+        }
+        self.page = page;
     }
 
     fn zoom(&mut self, model: &Model, frame: &Frame, at: Pos, factor: f64, along: Along) {
@@ -288,8 +204,14 @@ impl View {
             self.show_in_list(model, frame);
             return;
         }
+        if self.click_heading(frame, at) {
+            return;
+        }
         if frame.map.area.contains(at) {
-            self.selection = frame.life_at(model, self, at).map_or(Selection::Nothing, Selection::Life);
+            match self.page.panel().at(model, self, frame, at) {
+                Selection::Event(event) => self.select_event(model, event),
+                other => self.selection = other,
+            }
             self.show_in_list(model, frame);
         } else if frame.is_plot(at)
             && let Some(event) = frame.event_at(model, self, at)

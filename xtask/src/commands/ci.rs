@@ -66,7 +66,7 @@ fn clippy() -> Result<(), Failure> {
     for (name, what) in [
         ("lints", ["--workspace", "--all-targets"].as_slice()),
         ("lints of the core's features", &["--package", "weir", "--all-features", "--all-targets"]),
-        ("lints of the window", &["--package", "weir-viz", "--features", "window,parquet", "--all-targets"]),
+        ("lints of the window", &["--package", "weir-viz", "--features", "drive,parquet", "--all-targets"]),
     ] {
         step::run(name, project::cargo(["clippy"]).args(what).args(warnings))?;
     }

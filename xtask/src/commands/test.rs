@@ -28,7 +28,7 @@ pub(crate) fn all(system: &System) -> Result<(), Failure> {
     // The test itself finds out again; here it is only told.
     let _ = part(&System::new(Permission::Forbidden), &[BROWSER], "a browser's look at the report");
     // With its window, which is tested without one: no display and no system package.
-    let mut command = project::cargo(["test", "--package", "weir-viz", "--features", "window,parquet"]);
+    let mut command = project::cargo(["test", "--package", "weir-viz", "--features", "drive,parquet"]);
     step::run("tests of the viewer", &mut command)?;
     if c == Part::Skip {
         let mut command = project::cargo(["test", "--package", "weir-ffi", "--lib"]);

@@ -1,15 +1,10 @@
 //! From what egui saw to what the view understands.
 
-use eframe::egui::{Event, InputState, Key, Modifiers, PointerButton, Pos2, Response, Vec2};
-use weir_viz::scene::{Along, Frame, Input, Pos, ROW, pos};
+use eframe::egui::{InputState, PointerButton, Pos2, Response, Vec2};
+use weir_viz::scene::{Along, Frame, Input, Pos, ROW, View, pos};
 
 /// Points of the wheel that double or halve.
 const DOUBLE: f32 = 200.0;
-/// Part of what is shown that a key moves.
-const KEY_MOVE: f64 = 0.1;
-/// What a key zooms by.
-const KEY_ZOOM: f64 = 0.75;
-
 /// What the pointer did on the canvas. Taken from the response first: that one asks egui, which must not be done while
 /// its input is lent.
 pub(crate) struct Pointer {
@@ -45,11 +40,11 @@ impl Pointer {
     }
 
     /// As the view understands it; the canvas's corner is at `corner`.
-    pub(crate) fn inputs(&self, input: &InputState, frame: &Frame, corner: Vec2) -> Vec<Input> {
+    pub(crate) fn inputs(&self, input: &InputState, view: &View, frame: &Frame, corner: Vec2) -> Vec<Input> {
         let mut out = Vec::new();
         let here = |at: Pos2| pos(at.x - corner.x, at.y - corner.y);
         if let Some(at) = self.hover {
-            wheel(input, frame, here(at), &mut out);
+            wheel(input, view, frame, here(at), &mut out);
         }
         if let (true, Some(from)) = (self.pans && self.by != Vec2::ZERO, input.pointer.press_origin()) {
             out.push(Input::Drag { from: here(from), by: pos(self.by.x, self.by.y) });
@@ -63,7 +58,7 @@ impl Pointer {
     }
 }
 
-fn wheel(input: &InputState, frame: &Frame, at: Pos, out: &mut Vec<Input>) {
+fn wheel(input: &InputState, view: &View, frame: &Frame, at: Pos, out: &mut Vec<Input>) {
     let (scroll, pinch) = (input.smooth_scroll_delta(), input.zoom_delta());
     if frame.list.is_some_and(|l| l.contains(at)) {
         if scroll.y != 0.0 {
@@ -74,6 +69,12 @@ fn wheel(input: &InputState, frame: &Frame, at: Pos, out: &mut Vec<Input>) {
     if frame.findings.is_some_and(|l| l.contains(at)) {
         if scroll.y != 0.0 {
             out.push(Input::ScrollFindings(f64::from(-scroll.y / ROW)));
+        }
+        return;
+    }
+    if view.page.table().is_some() && frame.map.area.contains(at) {
+        if scroll.y != 0.0 {
+            out.push(Input::ScrollTable(f64::from(-scroll.y / ROW)));
         }
         return;
     }
@@ -88,39 +89,4 @@ fn wheel(input: &InputState, frame: &Frame, at: Pos, out: &mut Vec<Input>) {
         let part = f64::from(-scroll.x / frame.map.area.w);
         out.push(Input::Move { x: part, y: 0.0 });
     }
-}
-
-/// What the keys did.
-pub(crate) fn keys(input: &InputState, frame: &Frame) -> Vec<Input> {
-    let pressed = |event: &Event| match event {
-        Event::Key { key, pressed: true, modifiers, .. } => key_input(*key, *modifiers, frame),
-        _ => None,
-    };
-    input.events.iter().filter_map(pressed).collect()
-}
-
-fn key_input(key: Key, modifiers: Modifiers, frame: &Frame) -> Option<Input> {
-    if modifiers.ctrl || modifiers.command || modifiers.alt {
-        return None;
-    }
-    let page = i64::try_from(frame.rows()).unwrap_or(1).max(1);
-    let aside = |x| Input::Move { x, y: 0.0 };
-    Some(match key {
-        Key::Escape => Input::Clear,
-        Key::Home | Key::Num0 => Input::Fit,
-        Key::F => Input::FitSelection,
-        Key::W | Key::Plus | Key::Equals => Input::Closer { factor: KEY_ZOOM },
-        Key::S | Key::Minus => Input::Closer { factor: 1.0 / KEY_ZOOM },
-        Key::A | Key::ArrowLeft => aside(-KEY_MOVE),
-        Key::D | Key::ArrowRight => aside(KEY_MOVE),
-        Key::ArrowUp => Input::Step(-1),
-        Key::ArrowDown => Input::Step(1),
-        Key::PageUp => Input::Step(-page),
-        Key::PageDown => Input::Step(page),
-        Key::N => Input::StepFinding(if modifiers.shift { -1 } else { 1 }),
-        Key::T => Input::SwitchAxis,
-        Key::P => Input::NextPool,
-        Key::L => Input::SwitchTheme,
-        _ => return None,
-    })
 }

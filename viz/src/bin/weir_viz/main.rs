@@ -2,7 +2,11 @@
 
 mod app;
 mod check;
+mod command;
+#[cfg(all(test, feature = "drive"))]
+mod drive;
 mod input;
+mod overlay;
 mod paint;
 #[cfg(test)]
 mod tests;
@@ -61,7 +65,10 @@ fn window(file: &Path, picture: &Picture) -> ExitCode {
     let mut app = match opened {
         Err(error) => App::failed(error, picture),
         Ok((opened, bytes)) => match App::new(opened, bytes, picture) {
-            Ok(app) => app,
+            Ok(mut app) => {
+                app.write_beside(file);
+                app
+            }
             Err(error) => return fail(UNREADABLE, &error),
         },
     };

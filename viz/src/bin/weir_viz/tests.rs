@@ -16,7 +16,7 @@ use weir_viz::source::{self, Opened, SourceError};
 const SIZE: egui::Vec2 = vec2(1400.0, 900.0);
 
 /// Forty allocations beside each other, each living for ten records.
-fn log() -> Opened {
+pub(crate) fn log() -> Opened {
     let pool = PoolId::from_raw(1 << 32);
     let stream = StreamId::from_raw(1 << 32);
     let mut records = vec![
@@ -56,7 +56,8 @@ fn log() -> Opened {
         time: Nanos(i as u64 * 1000),
         record,
     });
-    Opened { name: "test.log".to_owned(), model: Model::of(stamped), damages: Vec::new(), damaged: 0 }
+    let origin = weir_viz::origin::Origin::default();
+    Opened { name: "test.log".to_owned(), model: Model::of(stamped), origin, damages: Vec::new(), damaged: 0 }
 }
 
 /// A window that nobody sees.

@@ -1,0 +1,204 @@
+//! The reuse flows: which stream handed how much memory to which, and what the pool had to rely on, over the records in
+//! sight.
+
+use super::lanes::in_view;
+use super::page::Panel;
+use super::rows::{lane_color, lane_name};
+use super::{Anchor, Context, Frame, Paint, Pos, Rect, Selection, Stroke, View, edge, pos, source_words, ticks};
+use crate::font::{fit, width};
+use crate::model::{EventIx, Lane, Model, Tie};
+use std::collections::{BTreeMap, BTreeSet};
+use weir::trace::Source;
+
+/// Size of the texts.
+const TEXT: f32 = 11.5;
+/// Space for the names of the rows.
+const NAMES: f32 = 108.0;
+/// A cell is not larger.
+const WIDEST: f32 = 190.0;
+const HIGHEST: f32 = 110.0;
+/// From this size on, a cell has its amounts in words.
+const WORDS: (f32, f32) = (70.0, 16.0);
+
+/// What went one way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Amount {
+    bytes: u64,
+    hand_overs: usize,
+}
+
+/// Everything that went from a lane to a lane, by what it relied on.
+type Cells = BTreeMap<(Lane, Lane), BTreeMap<Source, Amount>>;
+
+/// The panel.
+pub(super) struct ReuseFlows;
+
+impl Panel for ReuseFlows {
+    fn draw(&self, context: &Context<'_>, paint: &mut Paint) {
+        let area = context.frame.map.area;
+        super::panel(context, paint, area, "Reuse: who handed memory to whom");
+        let cells = cells(context.model, in_view(context));
+        let grid = Grid::of(context.model, &cells, area);
+        key(context, paint);
+        names(context, paint, &grid);
+        let most = cells.values().map(total).map(|a| a.bytes).max().unwrap_or(0);
+        for ((from, to), by) in &cells {
+            if let Some(rect) = grid.cell(*from, *to) {
+                cell(context, paint, rect, by, most);
+            }
+        }
+        if cells.is_empty() {
+            let words = "No memory was allocated in the records in sight.";
+            paint.text(Anchor::Start, pos(area.x + 20.0, area.y + 30.0), 13.0, context.palette.dim, words);
+        }
+    }
+
+    fn at(&self, _: &Model, view: &View, _: &Frame, _: Pos) -> Selection {
+        view.selection
+    }
+
+    fn tell(&self, model: &Model, view: &View, frame: &Frame, at: Pos) -> Vec<String> {
+        let events = &model.events;
+        let range = (events.first_from(view.axis, view.x.from), events.first_from(view.axis, view.x.to));
+        let cells = cells(model, range);
+        let grid = Grid::of(model, &cells, frame.map.area);
+        let under = cells.iter().find(|((from, to), _)| grid.cell(*from, *to).is_some_and(|rect| rect.contains(at)));
+        let Some(((from, to), by)) = under else {
+            return Vec::new();
+        };
+        let mut lines = vec![format!("{} to {}: {}", from_name(model, *from), lane_name(model, *to), words(total(by)))];
+        lines.extend(by.iter().map(|(source, amount)| format!("{}: {}", source_words(*source), words(*amount))));
+        lines
+    }
+}
+
+fn cells(model: &Model, (first, past): (EventIx, EventIx)) -> Cells {
+    let mut cells = Cells::new();
+    for (tie, from, to, arrows) in model.lanes.arrows() {
+        let Tie::Reuse(source) = tie else { continue };
+        let (hand_overs, bytes) = arrows.carried(first, past);
+        if hand_overs > 0 {
+            cells.entry((from, to)).or_default().insert(source, Amount { bytes, hand_overs });
+        }
+    }
+    cells
+}
+
+fn total(by: &BTreeMap<Source, Amount>) -> Amount {
+    by.values().fold(Amount::default(), |sum, a| Amount {
+        bytes: sum.bytes.saturating_add(a.bytes),
+        hand_overs: sum.hand_overs + a.hand_overs,
+    })
+}
+
+fn words(amount: Amount) -> String {
+    format!("{} in {}", ticks::bytes(amount.bytes), ticks::count(amount.hand_overs as u64))
+}
+
+fn from_name(model: &Model, lane: Lane) -> String {
+    match lane {
+        Lane::Host => "nobody before".to_owned(),
+        Lane::Stream(_) => lane_name(model, lane),
+    }
+}
+
+/// Where the cells are.
+struct Grid {
+    from: Vec<Lane>,
+    to: Vec<Lane>,
+    corner: Pos,
+    wide: f32,
+    high: f32,
+}
+
+impl Grid {
+    fn of(model: &Model, cells: &Cells, area: Rect) -> Self {
+        let by_rank = |lanes: BTreeSet<Lane>| {
+            let mut lanes: Vec<Lane> = lanes.into_iter().collect();
+            lanes.sort_by_key(|lane| match lane {
+                Lane::Host => None,
+                Lane::Stream(stream) => Some(model.stream(*stream).rank),
+            });
+            lanes
+        };
+        let from = by_rank(cells.keys().map(|key| key.0).collect());
+        let to = by_rank(cells.keys().map(|key| key.1).collect());
+        let corner = pos(area.x + NAMES, area.y + 44.0);
+        let room = (area.right() - corner.x - 12.0, area.bottom() - corner.y - 12.0);
+        let wide = (room.0 / to.len().max(1) as f32).min(WIDEST);
+        let high = (room.1 / from.len().max(1) as f32).min(HIGHEST);
+        Self { from, to, corner, wide, high }
+    }
+
+    fn cell(&self, from: Lane, to: Lane) -> Option<Rect> {
+        let row = self.from.iter().position(|l| *l == from)? as f32;
+        let column = self.to.iter().position(|l| *l == to)? as f32;
+        let (x, y) = (self.corner.x + column * self.wide, self.corner.y + row * self.high);
+        let gap = if self.wide.min(self.high) > 8.0 { 2.0 } else { 0.0 };
+        Some(Rect { x, y, w: self.wide - gap, h: self.high - gap })
+    }
+}
+
+fn names(context: &Context<'_>, paint: &mut Paint, grid: &Grid) {
+    let (model, palette) = (context.model, context.palette);
+    let head = "freed on, down; allocated on, across";
+    paint.text(Anchor::Start, pos(grid.corner.x, grid.corner.y - 26.0), TEXT, palette.dim, head);
+    for (at, lane) in grid.to.iter().enumerate().filter(|_| grid.wide >= 24.0) {
+        let x = grid.corner.x + at as f32 * grid.wide;
+        paint.rect(
+            Rect::between(x, grid.corner.y - 5.0, x + grid.wide - 2.0, grid.corner.y - 2.0),
+            lane_color(context, *lane),
+        );
+        let name = fit(&lane_name(model, *lane), TEXT, grid.wide - 4.0);
+        paint.text(Anchor::Start, pos(x, grid.corner.y - 9.0), TEXT, palette.ink, name);
+    }
+    for (at, lane) in grid.from.iter().enumerate().filter(|_| grid.high >= 10.0) {
+        let y = grid.corner.y + at as f32 * grid.high;
+        paint.rect(
+            Rect::between(grid.corner.x - 5.0, y, grid.corner.x - 2.0, y + grid.high - 2.0),
+            lane_color(context, *lane),
+        );
+        let name = fit(&from_name(model, *lane), TEXT, NAMES - 14.0);
+        paint.text(Anchor::End, pos(grid.corner.x - 9.0, y + grid.high.min(40.0) / 2.0 + 4.0), TEXT, palette.ink, name);
+    }
+}
+
+/// Darker for more bytes; a bar for each kind, as long as its part, with the kind's mark and its amount.
+fn cell(context: &Context<'_>, paint: &mut Paint, rect: Rect, by: &BTreeMap<Source, Amount>, most: u64) {
+    let palette = context.palette;
+    let all = total(by);
+    let part = (all.bytes as f64 / most.max(1) as f64).sqrt();
+    // However little it was, it is seen.
+    let shade = 24 + (part * 96.0) as u16;
+    paint.rect(rect, palette.panel.mix(palette.used, shade));
+    if rect.w < WORDS.0 || rect.h < WORDS.1 {
+        return;
+    }
+    let ink = palette.ink;
+    paint.text(Anchor::Start, pos(rect.x + 7.0, rect.y + 14.0), TEXT, ink, fit(&words(all), TEXT, rect.w - 12.0));
+    let room = ((rect.h - 20.0) / 15.0) as usize;
+    for (at, (source, amount)) in by.iter().enumerate().take(room) {
+        let top = rect.y + 20.0 + at as f32 * 15.0;
+        let wide = (rect.w - 14.0) * (amount.bytes as f64 / all.bytes.max(1) as f64) as f32;
+        let bar = Rect { x: rect.x + 7.0, y: top, w: wide.max(10.0), h: 13.0 };
+        paint.rect(bar, palette.stream(0).mix(palette.ground, 110));
+        edge::draw(paint, &[(bar, *source)], palette);
+        let text = format!("{} {}", source_words(*source), ticks::bytes(amount.bytes));
+        paint.text(Anchor::Start, pos(bar.x + 9.0, top + 10.5), 10.5, ink, fit(&text, 10.5, rect.w - 24.0));
+    }
+}
+
+/// The range that is counted, at the right above the panel.
+fn key(context: &Context<'_>, paint: &mut Paint) {
+    let area = context.frame.map.area;
+    let (first, past) = in_view(context);
+    let number = |event: EventIx| ticks::count(context.model.events.number(event));
+    let Some(last) = past.0.checked_sub(1).filter(|last| *last >= first.0) else {
+        return;
+    };
+    let text = format!("mallocs of records {} to {}", number(first), number(EventIx(last)));
+    if width(&text, TEXT) + 230.0 < area.w {
+        paint.text(Anchor::End, pos(area.right(), area.y - 8.0), TEXT, context.palette.dim, text);
+    }
+    paint.outline(area, Stroke::solid(context.palette.edge, 1.0));
+}

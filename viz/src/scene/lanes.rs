@@ -1,0 +1,359 @@
+//! The stream lanes: what each stream did, and the arrows of the happens-before graph between them. What lies in one
+//! pixel column is drawn once, so that a picture of any log is bounded; nothing that happened is without its column.
+
+use super::page::Panel;
+use super::rows::{Rows, lane_color, lane_name};
+use super::{Anchor, Color, Context, Frame, Paint, Pos, Rect, Scale, Selection, Stroke, View, describe, pos, ticks};
+use crate::font::{fit, width};
+use crate::model::{Act, Arrows, EventIx, Lane, LifeIx, Model, Payload, Tie};
+
+/// Lines that are drawn between lanes, at most.
+const MOST_ARROWS: usize = 3_000;
+/// With more than these, they have no heads.
+const MOST_HEADS: usize = 400;
+/// Lanes at least this high have their name.
+const NAMED: f32 = 11.0;
+/// How near the pointer has to come to a record.
+const NEAR: f32 = 5.0;
+/// Size of the texts.
+const TEXT: f32 = 11.0;
+
+/// The panel.
+pub(super) struct StreamLanes;
+
+impl Panel for StreamLanes {
+    fn draw(&self, context: &Context<'_>, paint: &mut Paint) {
+        let area = context.frame.map.area;
+        super::panel(context, paint, area, "Streams");
+        key(context, paint);
+        let rows = Rows::of(context.model, area);
+        grounds(context, paint, &rows);
+        super::header::mark_lines(context, paint, area);
+        arrows(context, paint, &rows);
+        let columns = super::chart::columns(context);
+        for (lane, act, events) in context.model.lanes.acts() {
+            acts(context, paint, &rows, &columns, lane, act, events);
+        }
+        words(context, paint, &rows);
+        chosen(context, paint, &rows);
+    }
+
+    fn at(&self, model: &Model, view: &View, frame: &Frame, at: Pos) -> Selection {
+        under(model, view, frame, at).map_or(Selection::Nothing, Selection::Event)
+    }
+
+    fn tell(&self, model: &Model, view: &View, frame: &Frame, at: Pos) -> Vec<String> {
+        let rows = Rows::of(model, frame.map.area);
+        let mut lines: Vec<String> = rows.at(at.y).map(|lane| lane_name(model, lane)).into_iter().collect();
+        if let Some(event) = under(model, view, frame, at) {
+            lines.push(format!("{} {}", model.events.kind(event).name(), describe::headline(model, event)));
+            lines.extend(super::hover::moment_lines(model, view, event));
+        }
+        lines
+    }
+}
+
+/// The record of the lane at the place that is nearest, if it is near.
+fn under(model: &Model, view: &View, frame: &Frame, at: Pos) -> Option<EventIx> {
+    let lane = Rows::of(model, frame.map.area).at(at.y)?;
+    let here = model.events.last_until(view.axis, frame.map.x.value(at.x)).unwrap_or(EventIx(0));
+    let away = |event: &EventIx| {
+        let x = frame.map.x.pixel(model.events.position(view.axis, *event) as f64);
+        (x + half(frame.map.x) - at.x).abs()
+    };
+    let near = model.lanes.around(lane, here).into_iter().flatten();
+    near.min_by(|a, b| away(a).total_cmp(&away(b))).filter(|event| away(event) <= NEAR.max(2.0 * half(frame.map.x)))
+}
+
+/// Half the width of what stands for one record.
+fn half(x: Scale) -> f32 {
+    ((1.0 / x.per_pixel()) as f32 * 0.35).clamp(0.5, 4.0)
+}
+
+fn grounds(context: &Context<'_>, paint: &mut Paint, rows: &Rows) {
+    let palette = context.palette;
+    let area = rows.area;
+    let (mut lines, mut edges) = (Vec::new(), Vec::new());
+    for (at, lane) in rows.lanes.iter().enumerate() {
+        let top = area.y + at as f32 * rows.high;
+        let middle = top + rows.high / 2.0;
+        lines.push([pos(area.x, middle), pos(area.right(), middle)]);
+        if rows.high >= NAMED {
+            edges.push([pos(area.x, top + rows.high), pos(area.right(), top + rows.high)]);
+            let name = fit(&lane_name(context.model, *lane), TEXT, 78.0);
+            paint.text(Anchor::End, pos(area.x - 20.0, middle + 4.0), TEXT, palette.ink, name);
+            let sample = Rect::between(area.x - 14.0, middle - 5.0, area.x - 5.0, middle + 5.0);
+            paint.rect(sample, lane_color(context, *lane));
+        }
+    }
+    paint.segments(edges, Stroke::solid(palette.grid, 1.0));
+    if rows.high >= 3.0 {
+        paint.segments(lines, Stroke::solid(palette.edge, 1.0));
+    }
+}
+
+/// The part of a lane's height that an act has, from its middle: above is negative.
+fn band(act: Act) -> (f32, f32) {
+    match act {
+        Act::Malloc => (-0.30, 0.0),
+        Act::Free => (0.0, 0.30),
+        Act::Use => (-0.12, 0.12),
+        Act::Record => (0.30, 0.44),
+        Act::Wait | Act::Inserted => (-0.44, -0.30),
+        Act::Marker => (0.38, 0.44),
+        Act::Sync => (-0.22, 0.22),
+        Act::SyncDevice => (-0.44, 0.44),
+        Act::Refused => (-0.44, 0.44),
+    }
+}
+
+fn color(context: &Context<'_>, lane: Lane, act: Act) -> Color {
+    let palette = context.palette;
+    match act {
+        Act::Malloc => lane_color(context, lane),
+        Act::Free => lane_color(context, lane).mix(palette.panel, 110),
+        Act::Use | Act::Record | Act::Wait => palette.ink,
+        Act::Inserted => palette.threshold,
+        Act::Marker | Act::Sync | Act::SyncDevice => palette.dim,
+        Act::Refused => palette.alarm,
+    }
+}
+
+/// A tick in each column in which the lane did it.
+fn acts(
+    context: &Context<'_>,
+    paint: &mut Paint,
+    rows: &Rows,
+    columns: &[EventIx],
+    lane: Lane,
+    act: Act,
+    events: &[EventIx],
+) {
+    let Some(middle) = rows.middle(lane) else {
+        return;
+    };
+    let (top, bottom) = band(act);
+    let (top, bottom) = (middle + top * rows.high, middle + bottom * rows.high);
+    let wide = 2.0 * half(context.frame.map.x);
+    let ticks = used_columns(context, columns, events).into_iter().map(|(left, right)| {
+        let right = if wide > 1.0 { left + wide } else { right };
+        Rect::between(left, top, right.min(rows.area.right()).max(left + 0.5), bottom.max(top + 1.0))
+    });
+    let ticks: Vec<Rect> = ticks.collect();
+    if act == Act::SyncDevice {
+        let lines =
+            ticks.iter().map(|t| [pos(t.x, rows.area.y), pos(t.x, rows.area.y + rows.high * rows.lanes.len() as f32)]);
+        paint.segments(lines.collect(), Stroke::dashed(context.palette.dim, 1.0, 3.0));
+    }
+    paint.rects(ticks, color(context, lane, act));
+}
+
+/// From where to where there is something in every column. Few records are placed one by one, many a column at a time.
+fn used_columns(context: &Context<'_>, columns: &[EventIx], events: &[EventIx]) -> Vec<(f32, f32)> {
+    let left = context.frame.map.area.x;
+    let (Some(first), Some(past)) = (columns.first(), columns.last()) else {
+        return Vec::new();
+    };
+    let visible = &events[events.partition_point(|e| e < first)..events.partition_point(|e| e < past)];
+    if half(context.frame.map.x) > 0.5 {
+        return visible.iter().map(|event| context.x_of(*event)).map(|x| (x, x + 1.0)).collect();
+    }
+    let mut runs: Vec<(f32, f32)> = Vec::new();
+    let mut rest = visible;
+    while let Some(event) = rest.first() {
+        let column = columns.partition_point(|c| c <= event).saturating_sub(1);
+        let (x, end) = (left + column as f32, columns.get(column + 1).copied().unwrap_or(*past));
+        match runs.last_mut() {
+            Some(run) if run.1 >= x => run.1 = x + 1.0,
+            _ => runs.push((x, x + 1.0)),
+        }
+        rest = &rest[rest.partition_point(|e| *e < end).max(1)..];
+    }
+    runs
+}
+
+/// How an arrow looks.
+fn stroke(context: &Context<'_>, tie: Tie) -> Stroke {
+    let palette = context.palette;
+    match tie {
+        Tie::Wait => Stroke::solid(palette.ink, 1.2),
+        Tie::Inserted => Stroke::dashed(palette.threshold, 1.5, 3.0),
+        Tie::Sync => Stroke::dashed(palette.dim, 1.0, 2.0),
+        Tie::Reuse(_) => Stroke::solid(palette.used.fade(120), 2.5),
+    }
+}
+
+/// Where in its lanes an arrow begins and ends, as [`band`] counts: at the sign that it belongs to.
+fn at_signs(tie: Tie) -> (f32, f32) {
+    match tie {
+        Tie::Wait => (0.37, -0.45),
+        Tie::Inserted => (0.41, -0.45),
+        Tie::Sync => (0.0, 0.22),
+        Tie::Reuse(_) => (0.15, -0.15),
+    }
+}
+
+/// One that is drawn: both ends.
+type Drawn = [Pos; 2];
+
+fn arrows(context: &Context<'_>, paint: &mut Paint, rows: &Rows) {
+    let shown: Vec<(Tie, Lane, Lane, &Arrows)> =
+        context.model.lanes.arrows().filter(|(tie, from, to, _)| is_shown(*tie, *from, *to)).collect();
+    let mut every = 1;
+    let drawn = loop {
+        let drawn: Vec<(Tie, Vec<Drawn>)> = shown
+            .iter()
+            .map(|(tie, from, to, arrows)| (*tie, lines(context, rows, (*tie, *from, *to), arrows, every)))
+            .collect();
+        if every > 256 || drawn.iter().map(|d| d.1.len()).sum::<usize>() <= MOST_ARROWS {
+            break drawn;
+        }
+        every *= 2;
+    };
+    let count: usize = drawn.iter().map(|d| d.1.len()).sum();
+    for (tie, lines) in drawn {
+        let stroke = stroke(context, tie);
+        if count <= MOST_HEADS {
+            paint.segments(lines.iter().flat_map(head).collect(), Stroke { dash: super::Dash::Solid, ..stroke });
+        }
+        let color = stroke.color.fade(if count > MOST_HEADS { stroke.color.a / 2 } else { stroke.color.a });
+        paint.segments(lines, Stroke { color, ..stroke });
+    }
+}
+
+/// Memory that stays on its stream, and new memory, need no arrow.
+fn is_shown(tie: Tie, from: Lane, to: Lane) -> bool {
+    !matches!(tie, Tie::Reuse(_)) || (from != to && from != Lane::Host)
+}
+
+/// The first arrow to each column, or to every few, and those that leave the picture at its right.
+fn lines(context: &Context<'_>, rows: &Rows, lanes: (Tie, Lane, Lane), arrows: &Arrows, every: usize) -> Vec<Drawn> {
+    let (Some(from), Some(to)) = (rows.middle(lanes.1), rows.middle(lanes.2)) else {
+        return Vec::new();
+    };
+    let area = rows.area;
+    let (first, past) = in_view(context);
+    let step = context.frame.map.x.per_pixel() * every as f64;
+    let mut at = arrows.first_to(first);
+    let mut out = Vec::new();
+    let (begin, end) = at_signs(lanes.0);
+    let (from, to) = (from + begin * rows.high, to + end * rows.high);
+    let half = half(context.frame.map.x);
+    let ends = |(a, b): (EventIx, EventIx)| [pos(context.x_of(a) + half, from), pos(context.x_of(b) + half, to)];
+    while at < arrows.len() && arrows.ends(at).1 < past {
+        let here = arrows.ends(at);
+        out.extend(clipped(ends(here), area));
+        let next =
+            context.model.events.first_from(context.view.axis, (context.place(here.1) / step).floor() * step + step);
+        at = arrows.first_to(next).max(at + 1);
+    }
+    let beyond = (at..arrows.len()).take(MOST_HEADS).map(|at| arrows.ends(at)).filter(|(from, _)| *from < past);
+    out.extend(beyond.filter_map(|pair| clipped(ends(pair), area)));
+    out
+}
+
+/// The records in sight, the last one excluded.
+pub(super) fn in_view(context: &Context<'_>) -> (EventIx, EventIx) {
+    let (events, axis, x) = (&context.model.events, context.view.axis, context.view.x);
+    (events.first_from(axis, x.from), events.first_from(axis, x.to))
+}
+
+/// The part of a line between the left and right edge.
+fn clipped([a, b]: Drawn, area: Rect) -> Option<Drawn> {
+    if b.x < area.x || a.x > area.right() {
+        return None;
+    }
+    let at = |x: f32| if b.x > a.x { a.y + (b.y - a.y) * (x - a.x) / (b.x - a.x) } else { a.y };
+    let left = if a.x < area.x { pos(area.x, at(area.x)) } else { a };
+    let right = if b.x > area.right() { pos(area.right(), at(area.right())) } else { b };
+    Some([left, right])
+}
+
+fn head([from, to]: &Drawn) -> [Drawn; 2] {
+    let (dx, dy) = (to.x - from.x, to.y - from.y);
+    let length = dx.hypot(dy).max(0.1);
+    let (ux, uy) = (dx / length * 6.0, dy / length * 6.0);
+    let side = |s: f32| [*to, pos(to.x - ux - s * uy * 0.5, to.y - uy + s * ux * 0.5)];
+    [side(1.0), side(-1.0)]
+}
+
+/// Numbers beside the ticks, where the records have room for them.
+fn words(context: &Context<'_>, paint: &mut Paint, rows: &Rows) {
+    let room = (1.0 / context.frame.map.x.per_pixel()) as f32;
+    if room < 40.0 || rows.high < 30.0 {
+        return;
+    }
+    let (first, past) = in_view(context);
+    for event in (first.0..past.0).map(EventIx) {
+        let Payload::Life(life) = context.model.events.payload(event) else { continue };
+        let act = Act::of(context.model.events.kind(event));
+        let below = act == Some(Act::Free);
+        let stream = if below { context.model.freed_on(life) } else { context.model.life(life).stream };
+        let Some(middle) = rows.middle(Lane::Stream(stream)) else { continue };
+        let life = context.model.life(life);
+        let text = fit(&format!("#{} {}", life.id, ticks::bytes(life.given.0)), TEXT, room - 12.0);
+        let y = if below { middle + 0.30 * rows.high - 1.0 } else { middle - 0.14 * rows.high };
+        paint.text(Anchor::Start, pos(context.x_of(event) + 10.0, y), TEXT, context.palette.ink, text);
+    }
+}
+
+/// The selected allocation: its malloc and its free, and the arrows that its memory came by.
+fn chosen(context: &Context<'_>, paint: &mut Paint, rows: &Rows) {
+    let Selection::Life(life) = context.view.selection else {
+        return;
+    };
+    let mut lines = Vec::new();
+    for link in context.model.came_from(life) {
+        lines.extend(hand_over(context, rows, link.life, life));
+    }
+    for link in context.model.went_to(life) {
+        lines.extend(hand_over(context, rows, life, link.life));
+    }
+    let stroke = Stroke::solid(context.palette.chosen, 2.0);
+    paint.segments(lines.iter().flat_map(head).collect(), stroke);
+    paint.segments(lines, stroke);
+    let model = context.model;
+    let of = model.life(life);
+    for (event, stream) in [(of.born(), of.stream), (of.died(), model.freed_on(life))] {
+        let (Some(event), Some(middle)) = (event, rows.middle(Lane::Stream(stream))) else { continue };
+        let x = context.x_of(event);
+        let ring = Rect::between(x - 4.0, middle - 0.36 * rows.high, x + 4.0, middle + 0.36 * rows.high);
+        if x >= rows.area.x && x <= rows.area.right() {
+            paint.outline(ring, stroke);
+        }
+    }
+}
+
+fn hand_over(context: &Context<'_>, rows: &Rows, from: LifeIx, to: LifeIx) -> Option<Drawn> {
+    let model = context.model;
+    let (a, b) = (model.life(from).died()?, model.life(to).born()?);
+    let (y0, y1) =
+        (rows.middle(Lane::Stream(model.freed_on(from)))?, rows.middle(Lane::Stream(model.life(to).stream))?);
+    clipped([pos(context.x_of(a), y0), pos(context.x_of(b), y1)], rows.area)
+}
+
+/// What the signs are, at the right above the panel.
+fn key(context: &Context<'_>, paint: &mut Paint) {
+    let area = context.frame.map.area;
+    let palette = context.palette;
+    let arrows = [
+        ("waits for an event", stroke(context, Tie::Wait)),
+        ("inserted wait", stroke(context, Tie::Inserted)),
+        ("host knows", stroke(context, Tie::Sync)),
+        ("memory handed over", stroke(context, Tie::Reuse(weir::trace::Source::Event))),
+    ];
+    let mut x = area.right();
+    for (words, stroke) in arrows.into_iter().rev() {
+        let left = x - width(words, TEXT);
+        if left - 30.0 < area.x + 70.0 {
+            return;
+        }
+        paint.text(Anchor::Start, pos(left, area.y - 8.0), TEXT, palette.dim, words);
+        paint.line(vec![pos(left - 22.0, area.y - 12.0), pos(left - 5.0, area.y - 12.0)], stroke);
+        x = left - 36.0;
+    }
+    let words = "above the line: malloc, wait; below: free, record";
+    if x - width(words, TEXT) > area.x + 70.0 {
+        paint.text(Anchor::End, pos(x, area.y - 8.0), TEXT, palette.dim, words);
+    }
+}

@@ -1,0 +1,205 @@
+//! The stream lanes and the reuse flows: all that happened is there, in bounded space, and counted as it was.
+
+mod common;
+
+use common::{Random, Tape, event, stream, training};
+use std::collections::{BTreeMap, BTreeSet};
+use weir::error::Point;
+use weir::id::DeviceId;
+use weir::trace::{Record, Source};
+use weir::units::{MIB, Seq};
+use weir_viz::model::{Act, EventIx, Lane, Model, StreamIx, Tie};
+use weir_viz::scene::{self, Frame, Page, Scene, Selection, Shape, Size, View, pos};
+
+fn picture(model: &Model, page: Page, change: impl FnOnce(&mut View)) -> (Scene, Frame, View) {
+    let mut view = View::whole(model, Size { w: 1400.0, h: 900.0 });
+    view.page = page;
+    change(&mut view);
+    let (scene, frame) = scene::build(model, &view);
+    (scene, frame, view)
+}
+
+/// A record, a wait for it on another stream, and memory that goes the same way.
+fn hand_over() -> Model {
+    let mut tape = Tape::begin(1 << 30, 0, 2);
+    tape.map(0, 1);
+    tape.malloc(1, 0, 0, MIB, Source::Grow);
+    tape.free(1, 0, 0, MIB);
+    tape.push(Record::Recorded { event: event(0), stream: stream(0), seq: Seq(9), number: 1 });
+    tape.push(Record::Waited { stream: stream(1), seq: Seq(1), event: event(0), number: 1 });
+    tape.malloc(2, 1, 0, MIB / 2, Source::Event);
+    tape.malloc(3, 1, MIB / 2, MIB / 2, Source::Event);
+    tape.push(Record::MarkerLaid { marker: 7, stream: stream(1), seq: Seq(20) });
+    tape.push(Record::WaitInserted {
+        stream: stream(0),
+        seq: Seq(21),
+        marker: 7,
+        on: Point { stream: stream(1), seq: Seq(20) },
+    });
+    tape.push(Record::StreamSynchronized { stream: stream(1), seq: Seq(20) });
+    tape.push(Record::EventSynchronized { event: event(0), number: 1 });
+    tape.push(Record::DeviceSynchronized { device: DeviceId(0) });
+    Model::of(tape.records)
+}
+
+#[test]
+fn arrows_lead_from_where_order_comes_to_where_it_goes() {
+    let model = hand_over();
+    let (a, b) = (Lane::Stream(StreamIx(0)), Lane::Stream(StreamIx(1)));
+    let kind = |e: EventIx| model.events.kind(e).name();
+    let mut found = BTreeSet::new();
+    for (tie, from, to, arrows) in model.lanes.arrows() {
+        for at in 0..arrows.len() {
+            let (x, y) = arrows.ends(at);
+            found.insert((format!("{tie:?}"), from, to, kind(x), kind(y)));
+        }
+    }
+    let want = [
+        ("Reuse(Event)", a, b, "free", "malloc"),
+        ("Reuse(Grow)", Lane::Host, a, "malloc", "malloc"),
+        ("Wait", a, b, "record", "wait"),
+        ("Inserted", b, a, "marker", "wait inserted"),
+        ("Sync", b, Lane::Host, "sync stream", "sync stream"),
+        ("Sync", a, Lane::Host, "record", "sync event"),
+    ];
+    assert_eq!(found, want.map(|w| (w.0.to_owned(), w.1, w.2, w.3, w.4)).into());
+    assert_eq!(model.lanes.of(Lane::Host, Act::SyncDevice).len(), 1);
+}
+
+#[test]
+fn a_wait_for_an_earlier_recording_has_no_arrow_from_a_later_one() {
+    let mut tape = Tape::begin(1 << 30, 0, 2);
+    tape.push(Record::Recorded { event: event(0), stream: stream(0), seq: Seq(1), number: 2 });
+    tape.push(Record::Waited { stream: stream(1), seq: Seq(1), event: event(0), number: 1 });
+    let model = Model::of(tape.records);
+    assert_eq!(model.lanes.arrows().count(), 0);
+}
+
+/// Whatever is in sight colours its column of its lane, at any zoom.
+#[test]
+fn nothing_that_a_stream_did_disappears() {
+    let model = Model::of(training(5, 8, 60));
+    let mut random = Random(9);
+    for round in 0..12 {
+        let (scene, frame, view) = picture(&model, Page::Lanes, |view| {
+            let whole = view.x.to;
+            if round > 0 {
+                let from = random.below(whole as u64) as f64 * 0.9;
+                view.x = scene::Range { from, to: (from + 20.0 + random.below(2000) as f64).min(whole) };
+            }
+        });
+        let rects: Vec<scene::Rect> = scene.shapes.iter().flat_map(rects_of).collect();
+        let lanes: BTreeSet<Lane> = model.lanes.acts().map(|(lane, ..)| lane).collect();
+        let high = (frame.map.area.h / lanes.len() as f32).min(130.0);
+        for (lane, act, events) in model.lanes.acts() {
+            let top = frame.map.area.y + lanes.iter().position(|l| *l == lane).unwrap() as f32 * high;
+            let seen = |x: f32| {
+                let at =
+                    |r: &&scene::Rect| r.h < high && r.y >= top && r.bottom() <= top + high && r.w < frame.map.area.w;
+                rects.iter().filter(at).any(|r| r.x - 1.01 <= x && x <= r.right() + 1.01)
+            };
+            for event in events {
+                let place = model.events.position(view.axis, *event) as f64;
+                if place >= view.x.from && place < view.x.to {
+                    assert!(seen(frame.map.x.pixel(place)), "{act:?} of {lane:?} at record {}", event.0);
+                }
+            }
+        }
+    }
+}
+
+fn rects_of(shape: &Shape) -> Vec<scene::Rect> {
+    match shape {
+        Shape::Rects { rects, .. } => rects.clone(),
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn a_picture_of_many_records_is_bounded() {
+    let mut tape = Tape::begin(1 << 30, 0, 12);
+    let mut random = Random(4);
+    for number in 1..60_000 {
+        let (from, to, e) = (random.below(12), random.below(12), random.below(40));
+        tape.push(Record::Recorded { event: event(e), stream: stream(from), seq: Seq(number), number });
+        tape.push(Record::Waited { stream: stream(to), seq: Seq(number), event: event(e), number });
+    }
+    let model = Model::of(tape.records);
+    let (scene, ..) = picture(&model, Page::Lanes, |_| {});
+    let count: usize = scene.shapes.iter().map(Shape::primitives).sum();
+    assert!(count < 20_000, "{count} primitives");
+}
+
+#[test]
+fn a_click_on_a_lane_selects_what_happened_there() {
+    let model = hand_over();
+    let (_, frame, mut view) = picture(&model, Page::Lanes, |_| {});
+    let waited = (0..model.events.len() as u32).map(EventIx).find(|e| model.events.kind(*e).name() == "wait").unwrap();
+    let high = (frame.map.area.h / 3.0).min(130.0);
+    let x = frame.map.x.pixel(model.events.position(view.axis, waited) as f64);
+    view.apply(&model, &frame, scene::Input::Click(pos(x + 1.0, frame.map.area.y + 2.5 * high)));
+    assert_eq!(view.selection, Selection::Event(waited));
+}
+
+/// The sums of any range equal those of a walk over all allocations.
+#[test]
+fn the_flows_of_a_range_equal_a_count_of_its_mallocs() {
+    let model = Model::of(training(3, 6, 30));
+    let mut random = Random(2);
+    for _ in 0..20 {
+        let all = model.events.len() as u64;
+        let (a, b) = (random.below(all) as u32, random.below(all) as u32);
+        let (from, to) = (EventIx(a.min(b)), EventIx(a.max(b)));
+        let mut plain: BTreeMap<String, (usize, u64)> = BTreeMap::new();
+        for (at, life) in model.lives.iter().enumerate() {
+            let at = weir_viz::model::LifeIx(at as u32);
+            let Some(born) = life.born().filter(|born| (from..to).contains(born)) else { continue };
+            let mut fresh = life.given.0;
+            for link in model.came_from(at) {
+                fresh -= link.bytes;
+                add(&mut plain, (life.source, Some(model.freed_on(link.life)), life.stream), link.bytes);
+            }
+            if fresh > 0 {
+                add(&mut plain, (life.source, None, life.stream), fresh);
+            }
+            assert_eq!(model.events.kind(born).name(), "malloc");
+        }
+        let mut told = BTreeMap::new();
+        for (tie, source, to_lane, arrows) in model.lanes.arrows() {
+            let (Tie::Reuse(kind), Lane::Stream(stream)) = (tie, to_lane) else { continue };
+            let source = if let Lane::Stream(stream) = source { Some(stream) } else { None };
+            let carried = arrows.carried(from, to);
+            if carried.0 > 0 {
+                told.insert(format!("{:?}", (Some(kind), source, stream)), carried);
+            }
+        }
+        assert_eq!(told, plain);
+    }
+}
+
+fn add(plain: &mut BTreeMap<String, (usize, u64)>, key: (Option<Source>, Option<StreamIx>, StreamIx), bytes: u64) {
+    let sum = plain.entry(format!("{key:?}")).or_default();
+    (sum.0, sum.1) = (sum.0 + 1, sum.1 + bytes);
+}
+
+#[test]
+fn the_matrix_says_who_got_how_much() {
+    let model = hand_over();
+    let (scene, ..) = picture(&model, Page::Flows, |_| {});
+    let texts: Vec<&str> = scene
+        .shapes
+        .iter()
+        .filter_map(|s| if let Shape::Text(text) = s { Some(text.text.as_str()) } else { None })
+        .collect();
+    for text in ["1 MiB in 2", "event 1 MiB", "1 MiB in 1", "grow 1 MiB", "nobody before"] {
+        assert!(texts.contains(&text), "{text}: {texts:?}");
+    }
+}
+
+#[test]
+fn an_empty_log_has_every_page() {
+    for page in Page::ALL {
+        let (scene, ..) = picture(&Model::default(), *page, |_| {});
+        assert!(!scene.shapes.is_empty());
+    }
+}
