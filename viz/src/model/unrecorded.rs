@@ -97,6 +97,11 @@ impl Unrecorded {
         self.0 == 0
     }
 
+    /// Their names.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        Fact::ALL.into_iter().filter(move |fact| self.has(*fact)).map(Fact::name)
+    }
+
     /// The facts that [`Display`](fmt::Display) wrote. Words that are none of them are left out.
     #[must_use]
     pub fn parse(text: &str) -> Self {
@@ -108,8 +113,7 @@ impl Unrecorded {
 
 impl fmt::Display for Unrecorded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = Fact::ALL.into_iter().filter(|fact| self.has(*fact)).map(Fact::name).collect();
-        f.write_str(&names.join(", "))
+        f.write_str(&self.names().collect::<Vec<_>>().join(", "))
     }
 }
 

@@ -124,7 +124,10 @@ impl Expression {
         match term {
             Term::Number(number) => Ok(*number),
             Term::Name(at, name) => match figures.iter().find(|figure| is_named(figure, name)) {
-                Some(figure) => Ok(figure.value as f64),
+                Some(Figure { value: Some(value), .. }) => Ok(*value as f64),
+                Some(Figure { value: None, .. }) => {
+                    wrong(*at, format!("`{name}`, which this log does not record"), "what it records".to_owned())
+                }
                 None => {
                     let names: Vec<&str> =
                         figures.iter().map(|f| f.name.strip_suffix("_bytes").unwrap_or(&f.name)).collect();
@@ -277,8 +280,9 @@ mod tests {
     use super::*;
 
     fn figures() -> Vec<Figure> {
-        let figure = |name: &str, value| Figure { name: name.to_owned(), value };
+        let figure = |name: &str, value| Figure { name: name.to_owned(), value: Some(value) };
         vec![
+            Figure { name: "waits_inserted".to_owned(), value: None },
             figure("peak_used_bytes", 100),
             figure("peak_reserved_bytes", 106),
             figure("leaks", 0),

@@ -1,11 +1,11 @@
 //! The report as one page for a browser: nothing is loaded, nothing runs, and it follows the reader's light or dark.
 
 use super::plot::{Amount, Series, Values, plot};
-use super::text::{length_words, life_name, over, percent};
+use super::text::{length_words, life_name, or_not_recorded, over, percent};
 use super::{PoolReport, Report};
 use crate::cli::{self, Picture};
 use crate::floor::Exactness;
-use crate::model::Model;
+use crate::model::{Fact, Model};
 use crate::scene::{Parts, Size, Theme, ticks};
 use crate::source::Opened;
 use crate::svg;
@@ -77,11 +77,13 @@ fn head(out: &mut String, report: &Report) {
             escaped(&note)
         );
     };
-    let ratio = over(report.peak_reserved, report.peak_used);
-    let floor = match report.floor.exactness {
+    let ratio = report.peak_reserved.map_or(String::new(), |bytes| over(bytes, report.peak_used));
+    let floor = report.floor.map_or("", |floor| match floor.exactness {
         Exactness::Exact => "no pool that adds no waits needs less",
         Exactness::LowerBound => "at least this is needed without added waits",
-    };
+    });
+    let reserved = or_not_recorded(report.peak_reserved, ticks::bytes);
+    let floor_bytes = or_not_recorded(report.floor.map(|floor| floor.bytes), ticks::bytes);
     let live = format!("{} blocks live at the end", ticks::count(report.live_at_end));
     let pools = match report.pools.len() {
         1 => "one pool".to_owned(),
@@ -89,8 +91,8 @@ fn head(out: &mut String, report: &Report) {
     };
     let mallocs = report.pools.iter().map(|pool| pool.mallocs).sum();
     tile("peak used", ticks::bytes(report.peak_used), String::new(), false);
-    tile("peak reserved", ticks::bytes(report.peak_reserved), ratio.trim_start_matches(" = ").to_owned(), false);
-    tile("ordered floor", ticks::bytes(report.floor.bytes), floor.to_owned(), false);
+    tile("peak reserved", reserved, ratio.trim_start_matches(" = ").to_owned(), false);
+    tile("ordered floor", floor_bytes, floor.to_owned(), false);
     tile("mallocs", ticks::count(mallocs), pools, false);
     tile("refused", ticks::count(report.refused()), "mallocs".to_owned(), report.refused() > 0);
     tile("leaks", ticks::count(report.leaks), live, report.leaks > 0);
@@ -109,7 +111,9 @@ fn pool_part(out: &mut String, report: &Report, opened: &Opened, pool: &PoolRepo
     timeline(out, opened, pool.at.at());
     curves(out, report, &opened.model, pool);
     holders(out, pool);
-    reuse(out, pool);
+    if !report.unrecorded.has(Fact::Source) {
+        reuse(out, pool);
+    }
     moves(out, pool);
     long(out, pool, &opened.model);
 }
@@ -131,13 +135,14 @@ fn timeline(out: &mut String, opened: &Opened, number: usize) {
 
 fn curves(out: &mut String, report: &Report, model: &Model, pool: &PoolReport) {
     let of = model.pool(pool.at);
-    let mut series = vec![
-        Series { class: "reserved", filled: true, values: Values::Curve(&of.reserved) },
-        Series { class: "used", filled: true, values: Values::Curve(&of.used) },
-    ];
-    let mut keys = vec![("reserved", "reserved"), ("used", "used")];
-    if report.pools.len() == 1 {
-        series.push(Series { class: "floor", filled: false, values: Values::Level(report.floor.bytes as f64) });
+    let mut series = vec![Series { class: "used", filled: true, values: Values::Curve(&of.used) }];
+    let mut keys = vec![("used", "used")];
+    if pool.reserved.is_some() {
+        series.insert(0, Series { class: "reserved", filled: true, values: Values::Curve(&of.reserved) });
+        keys.insert(0, ("reserved", "reserved"));
+    }
+    if let (1, Some(floor)) = (report.pools.len(), report.floor) {
+        series.push(Series { class: "floor", filled: false, values: Values::Level(floor.bytes as f64) });
         keys.push(("floor", "ordered floor"));
     }
     out.push_str("<h3>Reserved against used</h3>\n<figure>");
@@ -146,14 +151,16 @@ fn curves(out: &mut String, report: &Report, model: &Model, pool: &PoolReport) {
     for (class, name) in keys {
         let _ = write!(out, "<span class=\"key {class}\">{name}</span>");
     }
-    out.push_str("</figcaption></figure>\n<h3>Fragmentation</h3>\n<figure>");
+    out.push_str("</figcaption></figure>\n");
+    let Some(worst) = pool.worst_fragmentation() else { return };
+    out.push_str("<h3>Fragmentation</h3>\n<figure>");
     let points = pool.samples.iter().map(|sample| (sample.event, sample.fragmentation())).collect();
     let broken = [Series { class: "broken", filled: true, values: Values::Points(points) }];
     out.push_str(&plot(model, &broken, Amount::Part, "External fragmentation over the records"));
     let _ = writeln!(
         out,
         "<figcaption>The part of the free memory that is not in its largest piece; {} at worst.</figcaption></figure>",
-        percent(pool.worst_fragmentation())
+        percent(worst)
     );
 }
 

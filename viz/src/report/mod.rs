@@ -27,7 +27,7 @@ pub use waits::Waits;
 use crate::check::{self, Fault, Told};
 use crate::floor::{Exactness, Floor};
 use crate::import::program_of;
-use crate::model::{EventIx, Model, PoolIx};
+use crate::model::{EventIx, Fact, Model, PoolIx, Unrecorded};
 use crate::source::{self, Opened, SourceError};
 use std::path::Path;
 
@@ -47,10 +47,10 @@ pub struct Report {
     pub nanos: u64,
     /// The most bytes in live blocks, of all pools together.
     pub peak_used: u64,
-    /// The most mapped bytes, of all pools together.
-    pub peak_reserved: u64,
-    /// What no pool that adds no waits can do without: see [`Floor`].
-    pub floor: Floor,
+    /// The most mapped bytes, of all pools together; `None`: not recorded.
+    pub peak_reserved: Option<u64>,
+    /// What no pool that adds no waits can do without: see [`Floor`]. `None`: the order is not recorded.
+    pub floor: Option<Floor>,
     /// The pools, in the order of their first record.
     pub pools: Vec<PoolReport>,
     /// Inserted waits by pairs of streams, the most first.
@@ -69,6 +69,8 @@ pub struct Report {
     pub findings: Vec<(&'static str, u64)>,
     /// What could not be read, a few lines.
     pub damages: Vec<String>,
+    /// What the log lacks throughout.
+    pub unrecorded: Unrecorded,
 }
 
 /// Opens and checks the log at this path, both at once, and reports on it.
@@ -96,6 +98,7 @@ impl Report {
     #[must_use]
     pub fn of(opened: &Opened, checked: &check::Report) -> Self {
         let model = &opened.model;
+        let recorded = |fact| !model.unrecorded.has(fact);
         let all: Vec<PoolIx> = (0..model.pools.len()).map(PoolIx::next_of).collect();
         let samples = sweep::samples(model);
         let each = all.iter().zip(samples).zip(pool::Moves::of_all(model));
@@ -111,8 +114,8 @@ impl Report {
             records: model.events.len() as u64,
             nanos: span(model),
             peak_used: peak_of_all(model, &all, Which::Used),
-            peak_reserved: peak_of_all(model, &all, Which::Reserved),
-            floor: floor(model, &all),
+            peak_reserved: recorded(Fact::Reserved).then(|| peak_of_all(model, &all, Which::Reserved)),
+            floor: recorded(Fact::Order).then(|| floor(model, &all)),
             pools,
             waits,
             host_waits,
@@ -122,6 +125,7 @@ impl Report {
             live_bytes_at_end,
             findings: checked.by_fault.iter().map(|(fault, count)| (fault.name(), *count)).collect(),
             damages: opened.summary(),
+            unrecorded: model.unrecorded,
         }
     }
 

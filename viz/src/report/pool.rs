@@ -2,7 +2,7 @@
 
 use super::held::{self, Held, Idle};
 use super::sweep::Sample;
-use crate::model::{EventIx, Life, Model, NameIx, Payload, PoolIx};
+use crate::model::{EventIx, Fact, Life, Model, NameIx, Payload, PoolIx};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use weir::id::{PoolId, StreamId};
@@ -90,8 +90,8 @@ pub struct PoolReport {
     pub mallocs: u64,
     /// The most bytes in live blocks.
     pub used: Peak,
-    /// The most mapped bytes.
-    pub reserved: Peak,
+    /// The most mapped bytes; `None`: not recorded.
+    pub reserved: Option<Peak>,
     /// Bytes that the program asked for, of those at the peak of used bytes: the rest is rounding.
     pub asked_at_peak: u64,
     /// Who held the peak of used bytes, the most first.
@@ -129,7 +129,7 @@ impl PoolReport {
             granule: pool.granularity.0,
             mallocs: pool.lives.iter().filter(|life| model.life(**life).born().is_some()).count() as u64,
             used,
-            reserved: peak(pool.reserved.peak()),
+            reserved: Some(peak(pool.reserved.peak())).filter(|_| !model.unrecorded.has(Fact::Reserved)),
             asked_at_peak,
             holders,
             samples,
@@ -150,10 +150,10 @@ impl PoolReport {
         self.samples.get(at).filter(|sample| sample.event == event)
     }
 
-    /// The largest external fragmentation of the samples.
+    /// The largest external fragmentation of the samples; `None`: it is not recorded what is mapped.
     #[must_use]
-    pub fn worst_fragmentation(&self) -> f64 {
-        self.samples.iter().map(Sample::fragmentation).fold(0.0, f64::max)
+    pub fn worst_fragmentation(&self) -> Option<f64> {
+        self.reserved.map(|_| self.samples.iter().map(Sample::fragmentation).fold(0.0, f64::max))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The report as text, for a terminal.
 
 use super::{Held, Idle, Moved, PoolReport, Report};
+use crate::floor::Floor;
 use crate::model::{Axis, Model};
 use crate::scene::ticks;
 use std::fmt::Write;
@@ -33,13 +34,21 @@ fn head(out: &mut String, report: &Report) {
     let _ = writeln!(out, "{}", report.name);
     line(out, "records", format!("{} in {}", ticks::count(report.records), ticks::time(report.nanos)));
     line(out, "peak used", ticks::bytes_exact(report.peak_used));
-    let ratio = over(report.peak_reserved, report.peak_used);
-    line(out, "peak reserved", format!("{}{ratio}", ticks::bytes_exact(report.peak_reserved)));
-    let floor = format!("{} ({})", ticks::bytes_exact(report.floor.bytes), report.floor.exactness.name());
-    line(out, "ordered floor", floor);
+    let reserved = |bytes| format!("{}{}", ticks::bytes_exact(bytes), over(bytes, report.peak_used));
+    line(out, "peak reserved", or_not_recorded(report.peak_reserved, reserved));
+    let floor = |floor: Floor| format!("{} ({})", ticks::bytes_exact(floor.bytes), floor.exactness.name());
+    line(out, "ordered floor", or_not_recorded(report.floor, floor));
+    if !report.unrecorded.is_empty() {
+        line(out, "not recorded", report.unrecorded);
+    }
     for damage in &report.damages {
         line(out, "damaged", damage);
     }
+}
+
+/// What a log may lack, in words.
+pub(super) fn or_not_recorded<T>(value: Option<T>, words: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| "not recorded".to_owned(), words)
 }
 
 /// ` = 1.04 x used`.
@@ -50,11 +59,13 @@ pub(super) fn over(reserved: u64, used: u64) -> String {
 fn pool_text(out: &mut String, pool: &PoolReport, model: &Model) {
     let limit = pool.limit.map_or("not recorded".to_owned(), ticks::bytes);
     let _ = writeln!(out, "\npool {}: limit {limit}, granules of {}", pool.id, ticks::bytes(pool.granule));
-    for (name, peak) in [("peak used", pool.used), ("peak reserved", pool.reserved)] {
+    for (name, peak) in [("peak used", Some(pool.used)), ("peak reserved", pool.reserved)] {
+        let Some(peak) = peak else { continue };
         let at = peak
             .event
             .map_or("from the log's beginning".to_owned(), |event| format!("at record {}", model.events.number(event)));
-        let beside = peak.event.and_then(|event| pool.sample_at(event)).map_or(String::new(), |sample| {
+        let sample = peak.event.and_then(|event| pool.sample_at(event)).filter(|_| pool.reserved.is_some());
+        let beside = sample.map_or(String::new(), |sample| {
             format!(
                 "; used {}, reserved {}, fragmentation {}",
                 ticks::bytes(sample.used),
@@ -64,7 +75,8 @@ fn pool_text(out: &mut String, pool: &PoolReport, model: &Model) {
         });
         line(out, name, format!("{} {at}{beside}", ticks::bytes(peak.bytes)));
     }
-    line(out, "fragmentation", format!("{} at worst", percent(pool.worst_fragmentation())));
+    let worst = |part| format!("{} at worst", percent(part));
+    line(out, "fragmentation", or_not_recorded(pool.worst_fragmentation(), worst));
     list(
         out,
         "held by",

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use weir::trace::Source;
 use weir_viz::cli::{self, Picture};
-use weir_viz::model::Model;
+use weir_viz::model::{Fact, Model};
 use weir_viz::report::{self, Expression, Figure, Moved, PoolReport, Report};
 use weir_viz::source::Opened;
 
@@ -125,8 +125,10 @@ fn object(report: &Report, model: &Model) -> Value {
     }
     let reuse = Source::ALL.iter().zip(report.reuse());
     let counts: Map<String, Value> = reuse.map(|(source, of)| (source.name().to_owned(), json!(of.count))).collect();
-    object.insert("reuse".to_owned(), Value::Object(counts));
-    object.insert("ordered_floor_is".to_owned(), json!(report.floor.exactness.name()));
+    let counts = if report.unrecorded.has(Fact::Source) { Value::Null } else { Value::Object(counts) };
+    object.insert("reuse".to_owned(), counts);
+    object.insert("ordered_floor_is".to_owned(), json!(report.floor.map(|floor| floor.exactness.name())));
+    object.insert("not_recorded".to_owned(), json!(report.unrecorded.names().collect::<Vec<_>>()));
     object.insert("time_ns".to_owned(), json!(report.nanos));
     object.insert("pools".to_owned(), report.pools.iter().map(|of| pool(of, model)).collect());
     object.insert("waits".to_owned(), report.waits.iter().map(waits).collect());
@@ -162,9 +164,9 @@ fn pool(pool: &PoolReport, model: &Model) -> Value {
         json!({
             "record": model.events.number(sample.event),
             "used_bytes": sample.used,
-            "reserved_bytes": sample.reserved,
-            "largest_free_bytes": sample.largest_free,
-            "fragmentation": sample.fragmentation(),
+            "reserved_bytes": pool.reserved.map(|_| sample.reserved),
+            "largest_free_bytes": pool.reserved.map(|_| sample.largest_free),
+            "fragmentation": pool.reserved.map(|_| sample.fragmentation()),
         })
     });
     let held = pool.held.iter().map(|held| json!({ "alloc": model.life(held.life).id.0, "length": held.length }));
@@ -177,7 +179,7 @@ fn pool(pool: &PoolReport, model: &Model) -> Value {
         "granule_bytes": pool.granule,
         "mallocs": pool.mallocs,
         "peak_used": peak(pool.used),
-        "peak_reserved": peak(pool.reserved),
+        "peak_reserved": pool.reserved.map(peak),
         "asked_at_peak_bytes": pool.asked_at_peak,
         "held_by": holders.collect::<Vec<_>>(),
         "pairs": pairs.collect::<Vec<_>>(),
