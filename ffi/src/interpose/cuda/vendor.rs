@@ -122,6 +122,11 @@ impl Front for Cuda {
         }
     }
 
+    /// An ending thread's own stream too, of which nobody knows the number any more.
+    fn is_implied(&self, stream: Handle) -> bool {
+        stream.addr() <= PER_THREAD
+    }
+
     fn thread(&self) -> Option<u64> {
         threads::number()
     }
