@@ -43,12 +43,18 @@ thread_local! {
     static INSTEAD: RefCell<Option<Synchronisation>> = const { RefCell::new(None) };
 }
 
-/// Runs `work`, in which the first synchronisation is made by `call`.
-pub(super) fn synchronise_by<R>(call: Synchronisation, work: impl FnOnce() -> R) -> R {
-    INSTEAD.set(Some(call));
+/// Runs `work`, in which the first synchronisation is made by `call`. `None`: the thread is ending and keeps nothing any
+/// more, so neither was run.
+pub(super) fn synchronise_by<R>(call: Synchronisation, work: impl FnOnce() -> R) -> Option<R> {
+    INSTEAD.try_with(|instead| instead.replace(Some(call))).ok()?;
     let done = work();
-    INSTEAD.take();
-    done
+    take_call();
+    Some(done)
+}
+
+/// What the thread's next synchronisation is made by, if it is not the driver.
+fn take_call() -> Option<Synchronisation> {
+    INSTEAD.try_with(RefCell::take).ok().flatten()
 }
 
 /// The vendor's driver, and whether what it says of completion is to be believed: after work was given up, what waited
@@ -136,7 +142,7 @@ impl Driver for Passing {
     }
 
     fn synchronise(&self, what: Target) -> Result<(), DriverError> {
-        match INSTEAD.take().map(|call| call()) {
+        match take_call().map(|call| call()) {
             Some(0) => Ok(()),
             Some(code) => Err(DriverError { call: DriverCall::Synchronise, code, kind: DriverErrorKind::Failed }),
             None => self.aside().synchronise(asked_of(what).ok_or(unsupported(DriverCall::Synchronise))?),

@@ -34,6 +34,12 @@ pub(super) trait Front: Sync {
     /// Which stream a handle names that is one without having been created.
     fn implied(&self, stream: Handle) -> Option<Implied>;
 
+    /// Whether a handle names a stream that is there without having been created, even where [`implied`](Self::implied)
+    /// cannot say which.
+    fn is_implied(&self, stream: Handle) -> bool {
+        self.implied(stream).is_some()
+    }
+
     /// The thread's number, counted from 1, where threads have streams of their own.
     fn thread(&self) -> Option<u64> {
         None

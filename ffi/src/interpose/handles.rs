@@ -185,7 +185,9 @@ pub(super) fn stream(stream: Handle) -> Found {
     }
     let key = Key::new(stream, 0, None);
     let Some(known) = with(|handles| handles.streams.get(&key).cloned()) else {
-        distrust(front().context());
+        if !front().is_implied(stream) {
+            distrust(front().context());
+        }
         return Found::Unknown;
     };
     if known.still_has(stream) {
@@ -210,7 +212,7 @@ pub(super) fn take_stream(stream: Handle) -> Found {
             Found::Ended(ended)
         }
         None => {
-            if front().implied(stream).is_none() {
+            if !front().is_implied(stream) {
                 distrust(front().context());
             }
             Found::Unknown
@@ -249,20 +251,20 @@ pub(super) fn add_event(event: Handle, uses: Uses) -> Option<Arc<Event>> {
 
 /// The event of a handle. One that was not seen to begin makes the context distrusted.
 pub(super) fn event(event: Handle) -> Option<Arc<Event>> {
-    let known = with(|handles| handles.events.get(&event.addr()).cloned());
-    if known.is_none() {
-        distrust(front().context());
-    }
-    known
+    seen(event, with(|handles| handles.events.get(&event.addr()).cloned()))
 }
 
 /// Takes an event out: its handle names none from then on.
 pub(super) fn take_event(event: Handle) -> Option<Arc<Event>> {
-    let known = with(|handles| handles.events.remove(&event.addr()));
-    if known.is_none() {
+    seen(event, with(|handles| handles.events.remove(&event.addr())))
+}
+
+/// What was found of an event; null never is one.
+fn seen(event: Handle, found: Option<Arc<Event>>) -> Option<Arc<Event>> {
+    if found.is_none() && !event.is_null() {
         distrust(front().context());
     }
-    known
+    found
 }
 
 /// Puts an event back that did not end after all.

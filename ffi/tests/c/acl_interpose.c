@@ -787,6 +787,39 @@ static void two_resets_at_once_end_the_pools(void)
     }
 }
 
+/* What a thread does when its variables are gone, as the destructors of C++ objects do. */
+static pthread_key_t at_end;
+static aclrtContext before_end;
+
+static void works_on_to_the_end(void *block)
+{
+    kernel(a, block, -1, 1);
+    OK(aclrtRecordEvent(event, a));
+    OK(aclrtSynchronizeEvent(event));
+    OK(aclrtSynchronizeDevice());
+    CHECK(left().queued == 0);
+    kernel(a, block, 1, 2);
+    OK(aclrtFree(block));
+    CHECK(left().queued == 0);
+}
+
+static void *ends_with_a_block(void *block)
+{
+    OK(aclrtSetCurrentContext(before_end));
+    OK(aclrtSynchronizeDevice());
+    CHECK(pthread_setspecific(at_end, block) == 0);
+    return NULL;
+}
+
+static void threads_synchronise_and_free_while_they_end(void)
+{
+    pthread_t made;
+    OK(aclrtGetCurrentContext(&before_end));
+    CHECK(pthread_key_create(&at_end, works_on_to_the_end) == 0);
+    CHECK(pthread_create(&made, NULL, ends_with_a_block, allocate(pool, SIZE, a)) == 0);
+    CHECK(pthread_join(made, NULL) == 0 && used() == 0);
+}
+
 /* Threads with a stream each hand blocks round by way of events that all of them use. */
 static aclrtEvent ring[4];
 static aclrtContext shared;
@@ -951,6 +984,7 @@ static const struct {
     CASE(the_other_device_goes_on),
     CASE(a_reset_by_force_leaves_nothing_behind),
     CASE(two_resets_at_once_end_the_pools),
+    CASE(threads_synchronise_and_free_while_they_end),
     CASE(threads_do_not_get_each_others_memory),
     CASE(calls_are_checked_as_the_emulation_does),
     CASE(a_child_cannot_go_on),

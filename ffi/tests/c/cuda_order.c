@@ -113,6 +113,18 @@ static void an_unknown_event_ends_all_trust(void)
     CHECK(gets(b, block));
 }
 
+static void no_event_is_no_unknown_one(void)
+{
+    standin_fail("cuEventRecord", 0, 1, INVALID_HANDLE);
+    IS(INVALID_HANDLE, cudaEventRecord(NULL, a));
+    standin_fail("cuEventDestroy_v2", 0, 1, INVALID_HANDLE);
+    IS(INVALID_HANDLE, cudaEventDestroy(NULL));
+    void *block = freed_on(a);
+    OK(cudaEventRecord(event, a));
+    OK(cudaStreamWaitEvent(b, event, 0));
+    CHECK(gets(b, block));
+}
+
 static void events_of_other_processes_teach_nothing(void)
 {
     event_t shared = NULL, opened = NULL;
@@ -241,6 +253,45 @@ static void a_threads_default_stream_orders_itself_against_the_shared_one(void)
 {
     void *block = freed_on(OWN_STREAM);
     CHECK(gets(NULL, block));
+}
+
+/* What a thread does when its variables are gone, as the destructors of C++ objects do. */
+static pthread_key_t at_end;
+
+static void works_on_to_the_end(void *block)
+{
+    OK(cudaFreeAsync(allocate(SIZE, OWN_STREAM), OWN_STREAM));
+    kernel(a, block, -1, 1);
+    OK(cudaEventRecord(event, a));
+    OK(cudaEventSynchronize(event));
+    OK(cudaDeviceSynchronize());
+    CHECK(left().queued == 0);
+    kernel(a, block, 1, 2);
+    OK(cudaFree(block));
+    CHECK(left().queued == 0);
+}
+
+static void *ends_with_a_block(void *block)
+{
+    OK(cudaSetDevice(0));
+    OK(cudaFreeAsync(allocate(SIZE, OWN_STREAM), OWN_STREAM));
+    OK(cudaDeviceSynchronize());
+    CHECK(pthread_setspecific(at_end, block) == 0);
+    return NULL;
+}
+
+static void threads_synchronise_and_free_while_they_end(void)
+{
+    CHECK(pthread_key_create(&at_end, works_on_to_the_end) == 0);
+    (void)thread(ends_with_a_block, allocate(SIZE, a));
+    CHECK(used() == 0);
+    /* Events are believed yet. */
+    OK(cudaDeviceSynchronize());
+    OK(cudaMemPoolTrimTo(pool, 0));
+    void *block = freed_on(a);
+    OK(cudaEventRecord(event, a));
+    OK(cudaStreamWaitEvent(b, event, 0));
+    CHECK(gets(b, block));
 }
 
 static void threads_come_and_go(void)
@@ -612,6 +663,7 @@ static const struct test_case CASES[] = {
     CASE(the_same_handle_again_is_another_event),
     CASE(an_event_that_ended_unseen_is_noticed),
     CASE(an_unknown_event_ends_all_trust),
+    CASE(no_event_is_no_unknown_one),
     CASE(events_of_other_processes_teach_nothing),
     CASE(events_that_graphs_record_teach_nothing),
     CASE(events_that_launches_record_teach_nothing),
@@ -620,6 +672,7 @@ static const struct test_case CASES[] = {
     CASE(each_thread_has_a_default_stream_of_its_own),
     CASE(a_threads_default_stream_can_be_waited_for),
     CASE(a_threads_default_stream_orders_itself_against_the_shared_one),
+    CASE(threads_synchronise_and_free_while_they_end),
     CASE(threads_come_and_go),
     CASE(a_query_that_says_complete_is_believed),
     CASE(a_stream_that_says_complete_is_believed),

@@ -232,7 +232,11 @@ static void the_vendor_has_pools_that_are_shared(void)
     CHECK(current == shared && !is_pooled(a));
     OK(cudaDeviceSetMemPool(0, pool));
     CHECK(is_pooled(a));
+    /* When it ends the default one is the current one again. */
+    OK(cudaDeviceSetMemPool(0, shared));
     OK(cudaMemPoolDestroy(shared));
+    OK(cudaDeviceGetMemPool(&current, 0));
+    CHECK(current == pool && is_pooled(a));
 }
 
 static void what_pools_lack_has_a_code(void)
@@ -244,6 +248,38 @@ static void what_pools_lack_has_a_code(void)
     IS(NOT_SUPPORTED, cudaGetLastError());
     IS(NOT_SUPPORTED, cudaMemPoolGetAccess(&flags, pool, &props.location));
     IS(NOT_SUPPORTED, cudaMemPoolExportToShareableHandle(&handle, pool, 1, 0));
+}
+
+static void the_latest_error_is_the_threads_latest(void)
+{
+    void *block = NULL, *graph = NULL;
+    /* weir's after the vendor's, and the other way round. */
+    standin_fail("cuEventRecord", 0, 2, 719);
+    IS(719, cudaEventRecord(event, a));
+    IS(NOT_SUPPORTED, cudaMemPoolSetAccess(pool, NULL, 1));
+    IS(NOT_SUPPORTED, cudaPeekAtLastError());
+    IS(719, cudaEventRecord(event, a));
+    IS(719, cudaGetLastError());
+    OK(cudaGetLastError());
+    /* The vendor's that its runtime did not see. */
+    OK(cudaStreamBeginCapture(a, 0));
+    standin_fail("cuMemAllocAsync", 0, 1, 719);
+    IS(719, cudaMallocFromPoolAsync(&block, SIZE, pool, a));
+    OK(cudaStreamEndCapture(a, &graph));
+    IS(719, cudaGetLastError());
+    /* An attempt that was made once more is none, and leaves what was there before. */
+    for (int i = 0; i < 2; i++) {
+        OK(cudaFreeAsync(allocate(190 * MIB, a), a));
+        OK(cudaStreamSynchronize(a));
+        if (i == 1) {
+            standin_fail("cuEventRecord", 0, 1, 719);
+            IS(719, cudaEventRecord(event, a));
+        }
+        OK(cudaMalloc(&block, 100 * MIB));
+        IS(i == 1 ? 719 : 0, cudaGetLastError());
+        OK(cudaGetLastError());
+        OK(cudaFree(block));
+    }
 }
 
 /* ------------------------------------------------------------------------------------------------------------ memory */
@@ -423,6 +459,7 @@ static const struct test_case CASES[] = {
     CASE(a_pool_ends_with_its_last_block),
     CASE(the_vendor_has_pools_that_are_shared),
     CASE(what_pools_lack_has_a_code),
+    CASE(the_latest_error_is_the_threads_latest),
     CASE(nothing_and_nowhere_are_the_vendors),
     CASE(bad_frees_are_refused),
     CASE(the_vendors_malloc_gets_what_pools_do_not_use),

@@ -168,12 +168,19 @@ pub(super) fn defect() -> c_int {
     UNKNOWN
 }
 
-/// Keeps the refusal of a call of the runtime's interface, if it was one, for `cudaGetLastError`.
-pub(super) fn keep_refusal() {
+/// Keeps the refusal of a call of the runtime's interface, if it was one, for `cudaGetLastError`. The answer: whether it
+/// was.
+pub(super) fn keep_refusal() -> bool {
     let refused = REFUSED.try_with(|refused| refused.replace(0)).unwrap_or(0);
     if refused != 0 {
-        let _ = LATEST.try_with(|latest| latest.set(refused));
+        be_latest(refused);
     }
+    refused != 0
+}
+
+/// Makes this the thread's latest error.
+pub(super) fn be_latest(code: c_int) {
+    let _ = LATEST.try_with(|latest| latest.set(code));
 }
 
 /// Drops it: the driver's interface keeps none.
@@ -203,11 +210,11 @@ mod tests {
     #[test]
     fn a_refusal_is_asked_for_once() {
         assert_eq!(guard(|| Err(Refusal(OUT_OF_MEMORY))), 2);
-        keep_refusal();
+        assert!(keep_refusal());
         assert_eq!((latest(), take_latest(), take_latest()), (2, 2, 0));
         assert_eq!(guard(|| Err(Refusal(NOT_SUPPORTED))), 801);
         drop_refusal();
-        keep_refusal();
+        assert!(!keep_refusal());
         assert_eq!(latest(), 0);
     }
 

@@ -4,7 +4,7 @@
 //! begin, no room is left for it, or it is being captured), memory comes from the vendor's own call, outside weir's
 //! pools and their limits, and the stream is waited for before a free of a pool's memory.
 
-use super::codes::{CAPTURE_UNSUPPORTED, INVALID_VALUE, OUT_OF_MEMORY, Refusal, guard};
+use super::codes::{self, CAPTURE_UNSUPPORTED, INVALID_VALUE, OUT_OF_MEMORY, Refusal, guard};
 use super::end::is_ending;
 use super::pools;
 use super::vendor::{self, Cuda};
@@ -82,7 +82,19 @@ pub unsafe fn malloc_async(ptr: *mut *mut c_void, size: usize, handle: Handle, p
 }
 
 fn allocates_outside(pass: impl Fn() -> c_int) -> c_int {
-    memory::allocates(|code| code == OUT_OF_MEMORY && !is_ending(), pass)
+    if is_ending() {
+        return pass();
+    }
+    let before = vendor::look_at_runtime_error();
+    let code = memory::allocates(|code| code == OUT_OF_MEMORY && !is_ending(), pass);
+    // What the first attempt met is no error of the program's.
+    if code == 0 && vendor::look_at_runtime_error() != before {
+        vendor::take_runtime_error();
+        if before != 0 {
+            codes::be_latest(before);
+        }
+    }
+    code
 }
 
 /// Memory of a pool, for what is queued on a stream from now on.
@@ -97,8 +109,7 @@ pub unsafe fn malloc_from(
     pass: impl Fn() -> c_int,
 ) -> c_int {
     let Some((world, pool)) = pools::find(pool) else { return pools::elsewhere(pool, || allocates_outside(&pass)) };
-    let mut answer = None;
-    let code = guard(|| {
+    guard(|| {
         pools::going_on()?;
         if ptr.is_null() {
             return Err(Refusal(INVALID_VALUE));
@@ -115,12 +126,14 @@ pub unsafe fn malloc_from(
             Some(followed) => unsafe { place(ptr, &followed.world, pool, size, followed.id) },
             None => {
                 // The vendor does not know the pool.
-                answer = Some(allocates_outside(|| vendor::malloc_async(ptr, size, handle)));
-                Ok(())
+                match allocates_outside(|| vendor::malloc_async(ptr, size, handle)) {
+                    0 => Ok(()),
+                    // The runtime did not see the call.
+                    code => Err(Refusal(code)),
+                }
             }
         }
-    });
-    answer.unwrap_or(code)
+    })
 }
 
 /// Memory is nobody's after what is queued on a stream so far.

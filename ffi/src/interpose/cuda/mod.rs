@@ -87,7 +87,13 @@ pub fn answer(way: Way, name: &str, see: impl FnOnce() -> c_int, pass: impl FnOn
         _ => see_it(way, name, see),
     };
     match interface(name) {
-        Interface::Runtime => codes::keep_refusal(),
+        Interface::Runtime if codes::keep_refusal() => {
+            // It is the latest now, and the vendor's older one forgotten.
+            if !gone && !end::is_ending() {
+                vendor::take_runtime_error();
+            }
+        }
+        Interface::Runtime => {}
         Interface::Driver => codes::drop_refusal(),
     }
     code

@@ -73,7 +73,8 @@ pub fn handled(device: c_int) -> Device {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Current {
     Own(usize),
-    Vendors,
+    /// One of the vendor's, of this handle.
+    Vendors(usize),
 }
 
 /// A device's default pool, and the one that it allocates from.
@@ -128,7 +129,7 @@ fn on(device: Device) -> Result<Call<World>, Refusal> {
 pub(super) fn current(world: &World) -> Result<Option<Pool>, Refusal> {
     match chosen(world, |chosen| chosen.current)? {
         Current::Own(handle) => Ok(world.pools.get(handle)),
-        Current::Vendors => Ok(None),
+        Current::Vendors(_) => Ok(None),
     }
 }
 
@@ -174,7 +175,7 @@ pub unsafe fn pool_create(pool: *mut Handle, props: *const PoolProps, pass: impl
 /// # Safety
 /// None.
 pub unsafe fn pool_destroy(pool: Handle, pass: impl Fn() -> c_int) -> c_int {
-    let Some((world, _)) = find(pool) else { return elsewhere(pool, pass) };
+    let Some((world, _)) = find(pool) else { return vendors_destroy(pool, pass) };
     let handle = from_raw(pool);
     guard(|| {
         going_on()?;
@@ -190,6 +191,18 @@ pub unsafe fn pool_destroy(pool: Handle, pass: impl Fn() -> c_int) -> c_int {
         world.let_go(handle);
         Ok(())
     })
+}
+
+/// A pool of the vendor's ends: devices that allocated from it do so from their default pool again.
+fn vendors_destroy(pool: Handle, pass: impl Fn() -> c_int) -> c_int {
+    let code = elsewhere(pool, pass);
+    if code == 0 {
+        let mut all = CHOSEN.lock().unwrap_or_else(PoisonError::into_inner);
+        for chosen in all.values_mut().filter(|chosen| chosen.current == Current::Vendors(pool.addr())) {
+            chosen.current = Current::Own(chosen.default);
+        }
+    }
+    code
 }
 
 fn attribute(attr: c_uint, value: *mut c_void) -> Result<Attribute, Refusal> {
@@ -284,7 +297,7 @@ pub unsafe fn current_pool(pool: *mut Handle, device: Device, pass: impl Fn() ->
         match chosen(&world, |chosen| chosen.current)? {
             // SAFETY: non-null, so a place for a handle, as the caller promised.
             Current::Own(handle) => unsafe { place.write(to_raw(handle)) },
-            Current::Vendors => answer = pass(),
+            Current::Vendors(_) => answer = pass(),
         }
         Ok(())
     });
@@ -307,7 +320,7 @@ pub unsafe fn set_pool(pool: Handle, device: Device, pass: impl Fn() -> c_int) -
                 if answer != 0 {
                     return Ok(());
                 }
-                Current::Vendors
+                Current::Vendors(pool.addr())
             }
         };
         chosen(&world, |chosen| chosen.current = next)

@@ -122,6 +122,11 @@ impl Front for Cuda {
         }
     }
 
+    /// An ending thread's own stream too, of which nobody knows the number any more.
+    fn is_implied(&self, stream: Handle) -> bool {
+        stream.addr() <= PER_THREAD
+    }
+
     fn thread(&self) -> Option<u64> {
         threads::number()
     }
@@ -199,6 +204,8 @@ vendors! {
     fn synchronise_stream(stream: Handle) c"cuStreamSynchronize";
     fn malloc_async(ptr: *mut *mut c_void, size: usize, stream: Handle) c"cuMemAllocAsync";
     fn get_runtime_device(device: &mut c_int) c"cudaGetDevice";
+    fn take_runtime_error() c"cudaGetLastError";
+    fn look_at_runtime_error() c"cudaPeekAtLastError";
     fn runtime_version(version: &mut c_int) c"cudaRuntimeGetVersion";
     fn free(ptr: *mut c_void) c"cudaFree";
 }
