@@ -105,10 +105,11 @@ fn symbol(library: Handle, name: &'static CStr) -> Result<Handle, &'static CStr>
     if found.is_null() { Err(name) } else { Ok(found) }
 }
 
-/// Loads the vendor's library.
+/// Loads the vendor's library. That the usual one is not there is no fault; that one that was named is not, is.
 pub(crate) fn library() -> Result<Handle, GpuError> {
+    let named = std::env::var_os(Vendor::Cuda.variable()).is_some();
     load(Vendor::Cuda).map_err(|error| match error {
-        weir_ffi::vendor::VendorError::Library(text) => GpuError::None(text),
+        weir_ffi::vendor::VendorError::Library(text) if !named => GpuError::None(text),
         other => GpuError::Failed(other.to_string()),
     })
 }
