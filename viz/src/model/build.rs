@@ -277,9 +277,10 @@ impl Builder {
             threshold: Curve::default(),
             lives: Vec::new(),
             runs: Vec::new(),
-            syncs: Vec::new(),
+            waits: Vec::new(),
             trims: Vec::new(),
             refusals: Vec::new(),
+            shared_from: (self.model.syncs.len(), self.model.refusals.len()),
             findings: Vec::new(),
             by_source: Default::default(),
         });
@@ -345,12 +346,12 @@ impl Builder {
             Record::StreamSynchronized { .. }
             | Record::EventSynchronized { .. }
             | Record::DeviceSynchronized { .. } => {
-                self.model.pools.iter_mut().for_each(|p| p.syncs.push(event));
+                self.model.syncs.push(event);
             }
             // The pool's own wait, which is for it alone.
             Record::Blocked { pool, .. } => {
                 let at = self.pool(pool);
-                self.model.pools[at.at()].syncs.push(event);
+                self.model.pools[at.at()].waits.push(event);
             }
             Record::Trimmed { pool, reached, .. } => {
                 let at = self.pool(pool);
@@ -367,7 +368,7 @@ impl Builder {
                 self.model.pools[at.at()].refusals.push(event);
             }
             Record::Refused { pool: None, .. } | Record::DriverFailed { .. } => {
-                self.model.pools.iter_mut().for_each(|p| p.refusals.push(event));
+                self.model.refusals.push(event);
             }
             _ => {}
         }
