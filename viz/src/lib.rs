@@ -9,6 +9,7 @@ pub mod check;
 
 pub mod cli;
 pub mod compare;
+pub mod decode;
 pub mod explain;
 pub mod floor;
 pub mod font;

@@ -1,10 +1,11 @@
 //! Opens logs. All reading goes through [`weir::trace::Reader`].
 
+use crate::decode;
 use crate::model::{Builder, Model};
 use std::fmt;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
-use weir::trace::{Damage, DamageKind, MAGIC, Reader, sniff, text};
+use weir::trace::{Damage, DamageKind, MAGIC, sniff, text};
 
 /// Damages that are kept one by one; the rest are counted.
 const MOST_DAMAGES: usize = 1000;
@@ -128,23 +129,21 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Opened, SourceError> {
     let mut damages = Vec::new();
     let (mut records, mut more) = (0_u64, 0_u64);
     let mut first = None;
-    for read in Reader::new(bytes) {
-        match read {
-            Ok(stamped) => {
-                records += 1;
-                builder.push(&stamped);
-            }
-            Err(damage) => {
-                builder.gap();
-                first.get_or_insert(damage);
-                if damages.len() < MOST_DAMAGES {
-                    damages.push(damage.to_string());
-                } else {
-                    more += 1;
-                }
+    decode::each("reading", bytes, |read| match read {
+        Ok(stamped) => {
+            records += 1;
+            builder.push(&stamped);
+        }
+        Err(damage) => {
+            builder.gap();
+            first.get_or_insert(damage);
+            if damages.len() < MOST_DAMAGES {
+                damages.push(damage.to_string());
+            } else {
+                more += 1;
             }
         }
-    }
+    });
     if records == 0 {
         return Err(nothing(name, bytes, first));
     }

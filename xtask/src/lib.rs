@@ -13,6 +13,7 @@ mod failure;
 mod footprint;
 mod packages;
 mod panic_check;
+mod progress;
 mod project;
 mod replay;
 mod size;
@@ -28,6 +29,7 @@ pub use commands::Name;
 /// Does what the command line says, as the program of this name.
 #[must_use]
 pub fn main(name: Name) -> ExitCode {
+    progress::show();
     let outcome = match commands::parser(name).try_get_matches() {
         Ok(matches) => commands::run(&matches),
         Err(error) => {

@@ -23,10 +23,10 @@ mod text;
 pub use finding::{Clue, Fault, Finding, Memory, Missing, Operation, What};
 pub use judge::Checker;
 
+use crate::decode;
 use crate::source::{self, SourceError};
 use std::collections::BTreeMap;
 use std::path::Path;
-use weir::trace::Reader;
 
 /// The mark that says that the program has ended.
 pub const END_OF_PROGRAM: &str = "end of program";
@@ -106,22 +106,20 @@ pub fn read(name: &str, bytes: &[u8], told: Told) -> Result<Report, SourceError>
     let mut checker = Checker::new(told);
     let mut damages = Vec::new();
     let (mut anything, mut more) = (false, 0_u64);
-    for read in Reader::new(bytes) {
-        match read {
-            Ok(stamped) => {
-                anything = true;
-                checker.push(&stamped);
-            }
-            Err(damage) => {
-                checker.damage(damage.kind);
-                if damages.len() < MOST_DAMAGES {
-                    damages.push(damage.to_string());
-                } else {
-                    more += 1;
-                }
+    decode::each("checking", bytes, |read| match read {
+        Ok(stamped) => {
+            anything = true;
+            checker.push(&stamped);
+        }
+        Err(damage) => {
+            checker.damage(damage.kind);
+            if damages.len() < MOST_DAMAGES {
+                damages.push(damage.to_string());
+            } else {
+                more += 1;
             }
         }
-    }
+    });
     if !anything {
         // The source knows why.
         source::read(name, bytes)?;

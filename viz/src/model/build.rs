@@ -7,7 +7,7 @@ use super::{
     Curve, Definition, EventIx, Gap, Kind, LifeIx, Link, MarkAt, Model, NameIx, Oddity, Pool, PoolIx, Run, Stream,
     StreamIx,
 };
-use std::collections::HashMap;
+use foldhash::HashMap;
 use weir::driver::Properties;
 use weir::id::{AllocId, DeviceId, LabelId, PoolId, StreamId};
 use weir::policy::{Attribute, PoolConfig, StreamKind};

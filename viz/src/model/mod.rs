@@ -10,6 +10,8 @@ mod life;
 mod owned;
 mod owners;
 mod pool;
+#[cfg(test)]
+mod scale;
 mod settle;
 
 pub use build::Builder;
