@@ -444,6 +444,8 @@ impl<D: Driver, F: Fn(Pressure) -> Relief> Driver for OnPressure<D, F> {
 #[cfg(feature = "defmt")]
 impl defmt::Format for Capabilities {
     fn format(&self, f: defmt::Formatter<'_>) {
-        defmt::write!(f, "Capabilities({=u32:b})", self.bits());
+        crate::trace::format_flags!(
+            f, *self, "Capabilities(", MAP_IN_STREAM_ORDER "MAP_IN_STREAM_ORDER", SPARSE_ADDRESSES "SPARSE_ADDRESSES"
+        );
     }
 }

@@ -6,12 +6,14 @@
 //!
 //! * [`Runtime`] is the whole interface; [`Local`] and [`Shared`] are it with a lock for one thread and for several.
 //! * [`Storage`] is where it lives; [`Capacities`] says how much fits.
+//! * [`agent`] is the device's side of a pool whose addresses the host decides.
 //! * [`policy`] is what a user chooses, [`error`] what can go wrong, [`trace`] what the log says.
 
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod agent;
 mod arena;
 mod asking;
 mod bins;

@@ -216,6 +216,7 @@ pub enum Capture {
 
 /// What to do with blocks that are live when their pool is destroyed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Destroy {
     /// Refuse while any block is live.
     #[default]
@@ -226,6 +227,7 @@ pub enum Destroy {
 
 /// When a recorded use of another stream counts from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum UseUntil {
     /// What was queued on the stream before this call.
     #[default]
@@ -238,6 +240,8 @@ pub enum UseUntil {
 #[cfg(feature = "defmt")]
 impl defmt::Format for Reuse {
     fn format(&self, f: defmt::Formatter<'_>) {
-        defmt::write!(f, "Reuse({=u32:b})", u32::from(self.bits()));
+        crate::trace::format_flags!(
+            f, *self, "Reuse(", EVENT "EVENT", OPPORTUNISTIC "OPPORTUNISTIC", INTERNAL "INTERNAL"
+        );
     }
 }

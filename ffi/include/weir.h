@@ -16,6 +16,12 @@
  *    No C++ exception may leave a callback.
  *  - Sizes are bytes.
  *
+ * The archive for bare metal (`cargo xtask libs --target`) allocates nothing and has no texts: it has the functions that
+ * need neither an operating system nor a heap. Missing there: weir_last_error, weir_create_host, weir_create_with_driver
+ * (weir_create_static takes its place), the vendors' drivers, weir_pool_pending, weir_stream_create, and all of the host
+ * driver. weir_destroy answers WEIR_BUSY there while another call is in the runtime. Interrupt handlers may call
+ * weir_try_malloc_async and weir_try_free_async, and no other function.
+ *
  * Link with libweir.a (add -lpthread -ldl -lm where the system's C library keeps these apart) or with libweir.so.
  *
  * The header is C11 and C++17. SPDX-License-Identifier: MIT OR Apache-2.0
@@ -193,6 +199,33 @@ int weir_create_host(const struct weir_config *config, const struct weir_host_co
 /** Makes a runtime on a driver of the program's own. `config` may be null: the defaults. The table is copied. */
 int weir_create_with_driver(const struct weir_config *config, const struct weir_driver_ops *ops,
                             weir_runtime *runtime);
+
+/** Bytes of a runtime beside its arenas, and what aligning them may take. Part of WEIR_STORAGE_BYTES. */
+#define WEIR_RUNTIME_BYTES 10752
+/** Kinds of free blocks that are kept apart. Part of WEIR_STORAGE_BYTES. */
+#define WEIR_STORAGE_KINDS(streams, pools)                                                                             \
+    (16 * (pools) > 5 * (pools) + 2 * (streams) ? 16 * (pools) : 5 * (pools) + 2 * (streams))
+/** Bytes for each of these kinds. Part of WEIR_STORAGE_BYTES. */
+#define WEIR_STORAGE_KIND(blocks)                                                                                      \
+    (32 + ((blocks) <= 2048 ? 672 : (blocks) <= 65536 ? (blocks) / 2 + (blocks) / 6 : 21504))
+
+/**
+ * Bytes of storage that a runtime of these capacities takes on bare metal, log and all: a little more than it needs on any
+ * machine. Constant where its arguments are: `static uint64_t storage[WEIR_STORAGE_BYTES(...) / 8 + 1];`
+ */
+#define WEIR_STORAGE_BYTES(streams, events, markers, pools, blocks, granules, labels, pages)                           \
+    (WEIR_RUNTIME_BYTES + 152 * (streams) + (8 * (streams) + 8) * ((streams) + 2 * (events) + (markers) + 32) +        \
+     64 * (events) + 40 * (markers) + 384 * (pools) + 8 * (pools) * (streams) +                                        \
+     WEIR_STORAGE_KINDS(streams, pools) * WEIR_STORAGE_KIND(blocks) + 72 * (blocks) + 40 * (granules) +                \
+     80 * (labels) + 4096 * (pages))
+
+/**
+ * Bare metal only: makes a runtime in `bytes` bytes at `storage`, which are the runtime's alone until weir_destroy. There
+ * is no default for `config`, whose `log_path` must be null. WEIR_CAPACITY: the storage is too small for the capacities
+ * (WEIR_STORAGE_BYTES is enough), or four runtimes are there already.
+ */
+int weir_create_static(void *storage, size_t bytes, const struct weir_config *config,
+                       const struct weir_driver_ops *ops, weir_runtime *runtime);
 
 /**
  * Waits for the calls about the runtime that other threads are in (later ones answer WEIR_BAD_HANDLE) and for the

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 pub const WEIR_DRIVER_ABI: u32 = 1;
+pub const WEIR_RUNTIME_BYTES: u32 = 10752;
 pub mod weir_driver_status {
     /// What a driver function returns. Any other number counts as WEIR_DRIVER_FAILED with that number as its code.
     pub type Type = ::core::ffi::c_uint;
@@ -566,6 +567,18 @@ unsafe extern "C" {
 unsafe extern "C" {
     /// Makes a runtime on a driver of the program's own. `config` may be null: the defaults. The table is copied.
     pub fn weir_create_with_driver(
+        config: *const weir_config,
+        ops: *const weir_driver_ops,
+        runtime: *mut weir_runtime,
+    ) -> ::core::ffi::c_int;
+}
+unsafe extern "C" {
+    /** Bare metal only: makes a runtime in `bytes` bytes at `storage`, which are the runtime's alone until weir_destroy. There
+ is no default for `config`, whose `log_path` must be null. WEIR_CAPACITY: the storage is too small for the capacities
+ (WEIR_STORAGE_BYTES is enough), or four runtimes are there already.*/
+    pub fn weir_create_static(
+        storage: *mut ::core::ffi::c_void,
+        bytes: usize,
         config: *const weir_config,
         ops: *const weir_driver_ops,
         runtime: *mut weir_runtime,

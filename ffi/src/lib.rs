@@ -5,9 +5,25 @@
 //! * [`table`]: a driver given as a table of C functions.
 //! * [`capi`]: the functions of `weir.h` and `weir_torch.h`; [`bindings`] is those headers as the compiler sees them.
 //! * [`acl`]: the part of CANN's `acl/acl.h` that memory pools need, on the host driver.
-//! * [`interpose`]: `libweir_acl.so`, CANN's interface in front of the vendor's library.
+//! * [`interpose`]: `libweir_acl.so` and `libweir_cuda.so`, memory pools in front of the vendors' libraries.
 //! * [`arenas`] and [`lock`]: what hosted programs give a runtime.
+//!
+//! Without `std` it is for firmware: the table, and the functions of `weir.h` over storage that the program lends.
 #![cfg_attr(not(feature = "std"), no_std)]
+
+/// Texts of errors are for hosted programs: firmware has the status, and links no formatting.
+#[cfg(not(feature = "std"))]
+macro_rules! format {
+    ($($text:tt)*) => {{
+        let _ = || {
+            let _ = core::format_args!($($text)*);
+        };
+        ""
+    }};
+}
+
+#[cfg(all(feature = "panic-handler", not(feature = "std"), not(test)))]
+mod panic;
 
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub mod acl;
@@ -18,7 +34,7 @@ pub mod arenas;
 pub mod bindings;
 #[cfg(all(feature = "std", target_os = "linux"))]
 mod calls;
-#[cfg(all(feature = "std", target_os = "linux"))]
+#[cfg(any(not(feature = "std"), target_os = "linux"))]
 pub mod capi;
 #[cfg(all(feature = "std", target_os = "linux"))]
 mod environment;
@@ -36,6 +52,8 @@ pub mod lock;
 mod log_sink;
 #[cfg(all(feature = "std", target_os = "linux"))]
 mod owned;
+#[cfg(all(feature = "std", target_os = "linux"))]
+mod pool;
 #[cfg(all(feature = "std", target_os = "linux"))]
 mod size;
 pub mod table;

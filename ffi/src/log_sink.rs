@@ -2,8 +2,10 @@
 
 use crate::limits;
 use core::ffi::c_void;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use weir::trace::{Sink, SinkError};
 
@@ -79,5 +81,45 @@ impl Sink for LogSink {
             unsafe { function(user, page.as_ptr(), page.len()) };
         }
         self.file.as_mut().map_or(Ok(()), |file| file.write(page))
+    }
+}
+
+/// The log's file for a device: `{device}` and `{pid}` are replaced, else devices above 0 append their number.
+pub(crate) fn place(path: &OsStr, device: u32) -> PathBuf {
+    let (number, process) = (device.to_string(), std::process::id().to_string());
+    let (bytes, had_device) = replace(path.as_bytes(), b"{device}", number.as_bytes());
+    let (mut bytes, _) = replace(&bytes, b"{pid}", process.as_bytes());
+    if device != 0 && !had_device {
+        bytes.push(b'.');
+        bytes.extend_from_slice(number.as_bytes());
+    }
+    PathBuf::from(OsStr::from_bytes(&bytes))
+}
+
+/// A text with every `from` replaced, and whether there was one.
+fn replace(text: &[u8], from: &[u8], to: &[u8]) -> (Vec<u8>, bool) {
+    let (mut rest, mut out, mut any) = (text, Vec::with_capacity(text.len()), false);
+    while let Some((first, behind)) = rest.split_first() {
+        if let Some(after) = rest.strip_prefix(from) {
+            out.extend_from_slice(to);
+            (rest, any) = (after, true);
+        } else {
+            out.push(*first);
+            rest = behind;
+        }
+    }
+    (out, any)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_device_has_a_file_of_its_own() {
+        let file = |path: &str, device| place(OsStr::new(path), device).into_os_string().into_string().unwrap();
+        assert_eq!((file("a.log", 0), file("a.log", 3)), ("a.log".to_owned(), "a.log.3".to_owned()));
+        assert_eq!(file("{device}/{device}.log", 12), "12/12.log");
+        assert_eq!(file("w{pid}.log", 1), format!("w{}.log.1", std::process::id()));
     }
 }

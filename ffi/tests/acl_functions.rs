@@ -4,7 +4,7 @@
 #![cfg(target_os = "linux")]
 
 use std::collections::{BTreeMap, BTreeSet};
-use weir_ffi::interpose::ways::{INTERPOSED, LEFT_ALONE, LeftAlone, Way};
+use weir_ffi::interpose::acl::ways::{INTERPOSED, LEFT_ALONE, LeftAlone, Way};
 
 /// What has a parameter of type `aclrtStream`, `aclrtEvent` or a pointer to one in `acl_rt.h`, `acl_rt_allocator.h` and
 /// `acl_rt_memory_soma.h` of CANN 9, with the functions of models under construction and capture (`aclmdlRI...`). The

@@ -103,7 +103,58 @@ fn the_shared_library_exports_the_interface_and_nothing_else() {
     let exported: BTreeSet<_> = output.lines().filter_map(|l| l.split(' ').next()).map(str::to_owned).collect();
     let headers = ["weir.h", "weir_torch.h", "acl/acl.h", "acl/acl_rt.h", "acl/acl_rt_memory_soma.h", "acl/weir_acl.h"];
     let named: BTreeSet<_> = headers.iter().flat_map(|header| declared(&format!("include/{header}"))).collect();
-    assert_eq!(exported, named);
+    // What only the archive for bare metal has.
+    let bare = BTreeSet::from(["weir_create_static".to_owned()]);
+    assert_eq!(exported, &named - &bare);
+    assert!(bare.is_subset(&named));
     let dynamic = says(Command::new("readelf").arg("-d").arg(&shared));
     assert!(dynamic.contains("soname: [libweir.so]"), "{dynamic}");
+}
+
+/// `WEIR_STORAGE_BYTES` is enough for the arenas and the runtime, and at most two thirds more: the number of heads in an
+/// index is a power of two, which the macro rounds up.
+#[test]
+fn the_storage_that_the_header_states_is_what_arenas_take() {
+    use weir::Capacities;
+    use weir_ffi::arenas::HeapArenas;
+    let of = |[streams, events, markers, pools, blocks, granules, labels, pages]: [usize; 8]| Capacities {
+        streams,
+        events,
+        markers,
+        pools,
+        blocks,
+        granules,
+        labels,
+        pages,
+    };
+    let all = [
+        [2, 8, 16, 1, 64, 16, 4, 2],
+        [4, 8, 8, 1, 64, 32, 0, 0],
+        [8, 32, 16, 2, 1024, 512, 16, 4],
+        [64, 256, 256, 16, 4096, 4096, 1024, 64],
+        [256, 1024, 512, 32, 1 << 16, 1 << 14, 4096, 64],
+        [0, 0, 0, 0, 0, 0, 0, 0],
+        [16, 0, 0, 1, 3000, 10, 0, 1],
+    ];
+    let prints = all.map(|numbers| {
+        let numbers = numbers.map(|number| format!("{number}ull")).join(", ");
+        format!("    printf(\"%llu\\n\", (unsigned long long)WEIR_STORAGE_BYTES({numbers}));\n")
+    });
+    let text = format!("#include <stdio.h>\n#include \"weir.h\"\nint main(void) {{\n{}}}\n", prints.concat());
+    let source = scratch("storage_bytes.c");
+    std::fs::write(&source, text).unwrap();
+    let made = program(Language::C11, &[&source], &libraries("storage"), "libweir.a", "storage_bytes");
+    let output = says(&mut Command::new(made));
+    let stated: Vec<usize> = output.lines().map(|line| line.parse().unwrap()).collect();
+    assert_eq!(stated.len(), all.len());
+    for (numbers, stated) in all.into_iter().zip(stated) {
+        let capacities = of(numbers);
+        let arenas = HeapArenas::bytes(capacities).unwrap();
+        // Beside the arenas: the runtime, and a number for each pool and stream.
+        let least = arenas + 10_752 + 8 * (capacities.pools + capacities.streams);
+        assert!(
+            (least..least + 2 * least / 3 + 1024).contains(&stated),
+            "{capacities:?}: {stated}, and {least} are taken"
+        );
+    }
 }

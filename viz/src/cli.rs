@@ -2,6 +2,7 @@
 
 use crate::check::{self, Told};
 use crate::model::{Axis, FindingIx};
+use crate::part::{Part, Place};
 use crate::png::{self, PngError};
 use crate::scene::{self, Parts, SMALLEST, Scene, Size, Theme, View};
 use crate::source::{self, Opened, SourceError};
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub const USAGE: &str = "\
 usage: weir-viz FILE [--screenshot OUT.png|OUT.svg] [options]
 
-FILE is an event log of weir, binary or text. Without --screenshot a window opens.
+FILE is an event log of weir, binary or text, or another allocator's log. Without --screenshot a window opens.
 
   --screenshot OUT   write the picture to OUT instead (PNG or SVG, by its ending); needs no display
   --size WxH         size of the picture or window in points (default 1600x1000)
@@ -23,6 +24,8 @@ FILE is an event log of weir, binary or text. Without --screenshot a window open
   --select ID        select allocation ID: its details, whose memory it got, who got it next
   --finding N        go to the Nth finding, from 1 on: both operations, what is missing between them
   --pool N           show the Nth pool of the log, from 1 on (default: the one with most allocations)
+  --from PLACE       load the log from here on: a record's number, a time since the first (20ms), or a mark's name
+  --to PLACE         load it up to here
   --theme WHICH      light (default) or dark
   --panels           without the list of records and the details
   -h, --help         this text";
@@ -46,6 +49,8 @@ pub struct Picture {
     pub finding: Option<usize>,
     /// Which pool to show, counted from 1.
     pub pool: Option<usize>,
+    /// Which part of the log.
+    pub part: Part,
     /// The heading; the file's name where there is none.
     pub title: Option<String>,
 }
@@ -61,6 +66,7 @@ impl Default for Picture {
             select: None,
             finding: None,
             pool: None,
+            part: Part::default(),
             title: None,
         }
     }
@@ -121,6 +127,8 @@ impl Command {
                 Long("select") => picture.select = Some(parser.value()?.parse()?),
                 Long("finding") => picture.finding = Some(parser.value()?.parse()?),
                 Long("pool") => picture.pool = Some(parser.value()?.parse()?),
+                Long("from") => picture.part.from = Some(Place::parse(&parser.value()?.string()?)),
+                Long("to") => picture.part.to = Some(Place::parse(&parser.value()?.string()?)),
                 Long("panels") => picture.parts = Parts::Panels,
                 Value(value) if file.is_none() => file = Some(PathBuf::from(value)),
                 other => return Err(other.unexpected().into()),
@@ -261,6 +269,10 @@ pub fn view(opened: &Opened, picture: &Picture) -> Result<View, PictureError> {
     if let Some(first) = view.notices.first_mut() {
         first.push_str("; what could be read is shown");
     }
+    view.notices.extend(opened.origin.sentence());
+    if !opened.origin.part.is_empty() {
+        view.notices.push(format!("a part of the log: {}", opened.origin.part));
+    }
     if let Some(asked) = picture.pool {
         let pools = model.pools.len();
         let at = asked.checked_sub(1).filter(|at| *at < pools);
@@ -306,8 +318,8 @@ pub fn draw(opened: &Opened, picture: &Picture) -> Result<Scene, PictureError> {
 }
 
 /// Opens the log at this path and checks it. Both at once, for each reads all of it.
-fn open_checked(log: &Path) -> Result<Opened, SourceError> {
-    let (name, bytes) = (log.display().to_string(), source::load(log)?);
+fn open_checked(log: &Path, part: &Part) -> Result<Opened, SourceError> {
+    let (name, bytes) = (log.display().to_string(), source::load_part(log, part)?);
     std::thread::scope(|threads| {
         let checked = threads.spawn(|| check::read(&name, &bytes, Told::Accept));
         let mut opened = source::read_file(log, &bytes)?;
@@ -327,7 +339,7 @@ fn open_checked(log: &Path) -> Result<Opened, SourceError> {
 /// written then.
 pub fn screenshot(log: &Path, out: &Path, picture: &Picture) -> Result<Vec<String>, PictureError> {
     Form::of(out)?;
-    let opened = open_checked(log)?;
+    let opened = open_checked(log, &picture.part)?;
     let scene = draw(&opened, picture)?;
     save(&scene, out, picture.scale)?;
     Ok(opened.summary())

@@ -6,18 +6,21 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
-
 pub mod cli;
 pub mod compare;
 pub mod decode;
 pub mod explain;
+pub mod export;
 pub mod floor;
 pub mod font;
 pub mod import;
 pub mod model;
+pub mod origin;
+pub mod part;
 pub mod png;
 pub mod rebuild;
 pub mod report;
 pub mod scene;
 pub mod source;
 pub mod svg;
+pub mod unpack;

@@ -1,11 +1,15 @@
 //! Opens logs. All reading goes through [`weir::trace::Reader`].
 
 use crate::decode;
+use crate::import;
 use crate::model::{Builder, Model};
+use crate::origin::{DAMAGED, Origin};
+use crate::part::Part;
+use crate::unpack::{Packing, unpack};
 use std::fmt;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
-use weir::trace::{Damage, DamageKind, MAGIC, sniff, text};
+use weir::trace::{Damage, DamageKind, MAGIC, Reader, sniff, text};
 
 /// Damages that are kept one by one; the rest are counted.
 const MOST_DAMAGES: usize = 1000;
@@ -22,6 +26,8 @@ pub struct Opened {
     pub name: String,
     /// What could be read.
     pub model: Model,
+    /// Where the log comes from.
+    pub origin: Origin,
     /// What could not, in words; not every one, where they are very many.
     pub damages: Vec<String>,
     /// How many there are.
@@ -66,6 +72,7 @@ impl fmt::Display for SourceError {
 
 impl std::error::Error for SourceError {}
 
+const COPY_AGAIN: &str = "Copy it again from where it was written.";
 const HOW_TO_LOG: &str = "`cargo xtask demo` writes one to target/demo/trace.log, and `cargo xtask replay FILE --log OUT` \
                           turns an allocation log (CSV) into one.";
 
@@ -109,7 +116,15 @@ pub fn load(path: &Path) -> Result<Vec<u8>, SourceError> {
     let mut file = std::fs::File::open(path).map_err(unreadable)?;
     let mut bytes = Vec::new();
     file.by_ref().take(SNIFFED).read_to_end(&mut bytes).map_err(unreadable)?;
+    if let Some(packing) = Packing::of(&bytes) {
+        let unpacked = unpack(packing, bytes.as_slice().chain(file));
+        return match unpacked.damage {
+            Some(damage) if unpacked.bytes.is_empty() => Err(fail(damage, COPY_AGAIN)),
+            damage => as_log(&name, unpacked.bytes, damage.as_deref()),
+        };
+    }
     if found.len() > SNIFFED
+        && !import::knows(&bytes)
         && let Err(damage) = sniff(&bytes)
     {
         let error = nothing(&name, &bytes, Some(damage));
@@ -117,7 +132,51 @@ pub fn load(path: &Path) -> Result<Vec<u8>, SourceError> {
         return Err(SourceError { what, ..error });
     }
     file.read_to_end(&mut bytes).map_err(unreadable)?;
-    Ok(bytes)
+    as_log(&name, bytes, None)
+}
+
+/// As [`load`], but of the log only a part.
+///
+/// # Errors
+/// As [`load`]; or there is no such part.
+pub fn load_part(path: &Path, part: &Part) -> Result<Vec<u8>, SourceError> {
+    let bytes = load(path)?;
+    if part.is_whole() {
+        return Ok(bytes);
+    }
+    // What is wrong with the whole is said as such.
+    if Reader::new(&bytes).all(|read| read.is_err()) {
+        return read_file(path, &bytes).map(|_| bytes);
+    }
+    part.of(&bytes).map_err(|error| SourceError {
+        name: path.display().to_string(),
+        what: error.to_string(),
+        advice: "Name a record by its number, a time since the first record (such as 20ms), or a mark.".to_owned(),
+    })
+}
+
+/// A file's bytes as a log: themselves, or what they are translated to where another allocator wrote them.
+fn as_log(name: &str, bytes: Vec<u8>, damage: Option<&str>) -> Result<Vec<u8>, SourceError> {
+    let Some(translated) = import::translate(&bytes, damage) else {
+        return Ok(with_note(bytes, damage));
+    };
+    translated.map_err(|error| {
+        let advice =
+            damage.map_or_else(|| COPY_AGAIN.to_owned(), |damage| format!("The file is packed, and {damage}."));
+        SourceError { name: name.to_owned(), what: error.to_string(), advice }
+    })
+}
+
+/// A log with a line behind it that says what is wrong with the file: no record of either form, so that a reader tells it
+/// as damage.
+fn with_note(mut bytes: Vec<u8>, damage: Option<&str>) -> Vec<u8> {
+    if let Some(damage) = damage {
+        bytes.extend_from_slice(b"\n");
+        bytes.extend_from_slice(DAMAGED.as_bytes());
+        bytes.extend_from_slice(damage.as_bytes());
+        bytes.extend_from_slice(b"\n");
+    }
+    bytes
 }
 
 /// Reads a log from memory.
@@ -125,8 +184,9 @@ pub fn load(path: &Path) -> Result<Vec<u8>, SourceError> {
 /// # Errors
 /// As [`open`].
 pub fn read(name: &str, bytes: &[u8]) -> Result<Opened, SourceError> {
-    let mut builder = Builder::default();
-    let mut damages = Vec::new();
+    let origin = Origin::of(bytes);
+    let mut builder = Builder::without(origin.unrecorded);
+    let mut damages = origin.damages.clone();
     let (mut records, mut more) = (0_u64, 0_u64);
     let mut first = None;
     decode::each("reading", bytes, |read| match read {
@@ -134,6 +194,7 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Opened, SourceError> {
             records += 1;
             builder.push(&stamped);
         }
+        Err(damage) if origin.expects(&damage) => builder.gap(),
         Err(damage) => {
             builder.gap();
             first.get_or_insert(damage);
@@ -153,7 +214,7 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Opened, SourceError> {
         damages.push(format!("and {more} more damaged places"));
     }
     damages.extend(model.oddities.iter().map(|o| format!("record {}: {}", model.events.number(o.event), o.what)));
-    Ok(Opened { name: name.to_owned(), model, damages, damaged })
+    Ok(Opened { name: name.to_owned(), model, origin, damages, damaged })
 }
 
 /// Why nothing was read.
@@ -170,9 +231,11 @@ fn nothing(name: &str, bytes: &[u8], damage: Option<Damage>) -> SourceError {
         Some(DamageKind::Foreign) | None => (
             format!("this is not an event log of weir; it begins with {}", beginning(bytes)),
             format!(
-                "Expected: pages that begin with `{}`, or text that begins with `{}`. {HOW_TO_LOG}",
+                "Expected: pages that begin with `{}`, text that begins with `{}`, or a log of another allocator: {}. \
+                 {HOW_TO_LOG}",
                 hex(&MAGIC),
-                text::HEADER
+                text::HEADER,
+                import::FORMATS
             ),
         ),
         Some(DamageKind::UnknownVersion { version }) => (

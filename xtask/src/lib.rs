@@ -9,7 +9,9 @@ mod say;
 
 mod bench;
 mod commands;
+mod cross;
 mod failure;
+mod firmware;
 mod footprint;
 mod packages;
 mod panic_check;
@@ -17,6 +19,7 @@ mod progress;
 mod project;
 mod replay;
 mod size;
+mod stack;
 mod step;
 
 pub use commands::replay_text;

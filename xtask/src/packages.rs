@@ -12,6 +12,8 @@ pub(crate) enum Probe {
     Program(&'static [&'static str]),
     /// A shared library that the dynamic linker knows, by the beginning of its name.
     Library(&'static str),
+    /// A file or folder at this place.
+    File(&'static str),
 }
 
 /// Something that a part of the project needs.
@@ -109,6 +111,10 @@ impl System {
         Self { permission, updated: Cell::new(false) }
     }
 
+    pub(crate) const fn permission(&self) -> Permission {
+        self.permission
+    }
+
     /// Whether all of `needs` are there, after an attempt to install what is missing. Where something stays missing, one
     /// line names it and the line to run.
     pub(crate) fn ensure(&self, needs: &[Need]) -> Result<(), String> {
@@ -191,6 +197,7 @@ fn present(probe: Probe) -> bool {
     match probe {
         Probe::Program(names) => names.iter().any(|name| find_program(name).is_some()),
         Probe::Library(name) => library_known(name),
+        Probe::File(path) => std::path::Path::new(path).exists(),
     }
 }
 

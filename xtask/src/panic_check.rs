@@ -5,19 +5,25 @@
 //! interface. Linked with everything else collected as garbage, the image must hold no part of `core::panicking`, no
 //! `core::fmt`, and must not ask for an allocator.
 
+use crate::cross::{self, Compiler};
 use crate::failure::Failure;
+use crate::firmware::archive::{self, Notes};
 use crate::project;
 use crate::step;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const PROBE_SOURCE: &str = include_str!("../probe/src/lib.rs");
+const INTERFACE_SOURCE: &str = include_str!("../../ffi/src/capi/mod.rs");
 
 /// What compilers call without being asked; the C library or `compiler_builtins` provides it.
 const COMPILER_CALLS: [&str; 7] = ["memcpy", "memmove", "memset", "memcmp", "bcmp", "strlen", "rust_eh_personality"];
 
 /// Parts of names that no call of the pool may reach. Every panic passes through the first.
 const FORBIDDEN: [&str; 5] = ["core::panicking", "core::fmt", "rust_begin_unwind", "unwrap_failed", "expect_failed"];
+
+/// Allocators of C's.
+const ALLOCATORS: [&str; 5] = ["malloc", "calloc", "realloc", "free", "aligned_alloc"];
 
 /// The same for the beginnings of names.
 const FORBIDDEN_BEGINNINGS: [&str; 4] = ["alloc::", "<alloc::", "__rust_alloc", "__rust_realloc"];
@@ -32,10 +38,18 @@ pub(crate) struct Machine {
 }
 
 /// Every machine that the check knows.
-pub(crate) const BARE_METAL: [Machine; 2] = [
+pub(crate) const BARE_METAL: [Machine; 4] = [
     Machine { target: Some("thumbv7em-none-eabihf"), emulation: "armelf" },
     Machine { target: Some("aarch64-unknown-none"), emulation: "aarch64elf" },
+    Machine { target: Some("riscv64gc-unknown-none-elf"), emulation: "elf64lriscv" },
+    // Without floating point in the processor: any use of it is a routine's name in the image.
+    Machine { target: Some("thumbv7em-none-eabi"), emulation: "armelf" },
 ];
+
+/// The machine of a target.
+pub(crate) fn bare_metal(target: &str) -> Option<Machine> {
+    BARE_METAL.into_iter().find(|machine| machine.target == Some(target))
+}
 
 /// The host, if its images are ELF.
 pub(crate) const fn host() -> Option<Machine> {
@@ -62,28 +76,35 @@ impl Machine {
 enum Probe {
     Honest,
     Planted,
+    /// The C interface: the archive that firmware links, not the probe.
+    Interface,
 }
 
 /// Checks one machine: first that a planted fault is found, then that there is none.
-pub(crate) fn run(machine: Machine) -> Result<(), Failure> {
-    let Some(linker) = linker() else {
+pub(crate) fn run(machine: Machine, compiler: &Compiler) -> Result<(), Failure> {
+    let Some(linker) = cross::linker() else {
         step::skip(
             &format!("panic check for {}", machine.name()),
             "no rust-lld or ld.lld; the toolchains of rustup have the first",
         );
         return Ok(());
     };
-    let planted = findings(machine, Probe::Planted, &linker)?;
+    let planted = findings((machine, compiler), Probe::Planted, &linker)?;
     if planted.is_empty() {
         return Err(Failure::Failed(format!(
             "the panic check for {} did not find the planted fault, so its silence means nothing",
             machine.name()
         )));
     }
-    let found = findings(machine, Probe::Honest, &linker)?;
+    let mut found = findings((machine, compiler), Probe::Honest, &linker)?;
+    // The host's archive is another one, with an operating system below it.
+    if machine.target.is_some() {
+        found.extend(findings((machine, compiler), Probe::Interface, &linker)?);
+    }
     if found.is_empty() {
+        let in_c = if machine.target.is_some() { entries(Probe::Interface).count() } else { 0 };
         say!(
-            "    {}: {} calls reach no panic, no formatting, no allocator",
+            "    {}: {} calls in Rust, {in_c} in C reach no panic, no formatting, no allocator, no floating point routine",
             machine.name(),
             entries(Probe::Honest).count()
         );
@@ -96,16 +117,34 @@ pub(crate) fn run(machine: Machine) -> Result<(), Failure> {
     )))
 }
 
-fn findings(machine: Machine, probe: Probe, linker: &Path) -> Result<Vec<String>, Failure> {
-    let archive = build(machine, probe)?;
+fn findings((machine, compiler): (Machine, &Compiler), probe: Probe, linker: &Path) -> Result<Vec<String>, Failure> {
+    let archive = build(machine, compiler, probe)?;
     let link = Link { machine, probe, archive: &archive, linker };
     link.findings()
 }
 
 /// The functions that the probe exports, as its source names them.
 fn entries(probe: Probe) -> impl Iterator<Item = &'static str> {
-    let meant = move |name: &&str| probe == Probe::Planted || *name != "probe_planted";
-    PROBE_SOURCE.lines().filter_map(entry).filter(meant)
+    let meant = move |name: &&str| match probe {
+        Probe::Honest => *name != "probe_planted",
+        Probe::Planted => true,
+        Probe::Interface => false,
+    };
+    let of_the_probe = PROBE_SOURCE.lines().filter_map(entry).filter(meant);
+    let of_c = prototypes().filter(move |_| probe == Probe::Interface);
+    of_the_probe.chain(of_c)
+}
+
+/// The functions that the archive for bare metal has, as the C interface lists them: not those for hosted programs.
+pub(crate) fn prototypes() -> impl Iterator<Item = &'static str> {
+    let (hosted, list) = ("#[cfg(feature = \"std\")]\nprototypes! {", "prototypes! {");
+    let blocks = INTERFACE_SOURCE.split(hosted).enumerate().flat_map(move |(index, text)| {
+        // What a hosted list begins with is skipped up to its end.
+        let text = if index == 0 { text } else { text.split_once('}').map_or("", |(_, rest)| rest) };
+        text.split(list).skip(1)
+    });
+    let words = blocks.filter_map(|text| text.split('}').next()).flat_map(str::split_whitespace);
+    words.filter(|word| word.starts_with("weir_"))
 }
 
 /// The name in a line such as `probe_free(rt: ...` or `pub extern "C" fn probe_new(...`.
@@ -117,14 +156,31 @@ fn entry(line: &'static str) -> Option<&'static str> {
     named.then_some(name)
 }
 
-fn build(machine: Machine, probe: Probe) -> Result<PathBuf, Failure> {
-    let features = match probe {
-        Probe::Honest => "image",
-        Probe::Planted => "image,planted",
+/// Links the C interface for a machine and returns the image; with the compiler's notes on stack use where `notes` says so.
+pub(crate) fn interface(machine: Machine, compiler: &Compiler, notes: Notes) -> Result<PathBuf, Failure> {
+    let target = machine.target.ok_or_else(|| Failure::Failed("the host has no image of the interface".into()))?;
+    let linker = cross::linker().ok_or_else(|| Failure::Failed("no rust-lld to link the interface".into()))?;
+    let archive = archive::build(target, compiler, notes)?;
+    let link = Link { machine, probe: Probe::Interface, archive: &archive, linker: &linker };
+    let found = link.findings()?;
+    if found.is_empty() {
+        return Ok(archive.with_extension("elf"));
+    }
+    Err(Failure::Failed(format!("the interface for {target} holds what it must not: {}", found.join(" "))))
+}
+
+fn build(machine: Machine, compiler: &Compiler, probe: Probe) -> Result<PathBuf, Failure> {
+    let features = match (probe, machine.target) {
+        (Probe::Interface, Some(target)) => return archive::build(target, compiler, Notes::None),
+        (Probe::Planted, _) => "image,planted",
+        _ => "image",
     };
-    let mut command = project::cargo(["rustc", "--package", "weir-probe", "--lib", "--profile", "firmware"]);
-    command.args(["--features", features, "--crate-type", "staticlib"]);
-    command.args(machine.target.iter().flat_map(|target| ["--target", *target]));
+    let words = ["rustc", "--package", "weir-probe", "--lib", "--profile", "firmware", "--features", features];
+    let words = words.into_iter().chain(["--crate-type", "staticlib"]);
+    let mut command = match machine.target {
+        Some(target) => compiler.cargo(target, words),
+        None => project::cargo(words),
+    };
     let files = project::built(&mut command)?;
     let archive = files.into_iter().find(|file| file.extension().is_some_and(|extension| extension == "a"));
     archive.ok_or_else(|| Failure::Failed("cargo built the probe but named no archive".into()))
@@ -167,7 +223,7 @@ impl Link<'_> {
         }
         let text = std::fs::read_to_string(&map).map_err(|error| Failure::file("read", &map, error))?;
         let mut found = suspects(self.probe, &text)?;
-        if self.probe == Probe::Honest && !found.is_empty() {
+        if self.probe != Probe::Planted && !found.is_empty() {
             found.extend(self.reasons()?);
         }
         Ok(found)
@@ -208,14 +264,32 @@ fn suspects(probe: Probe, map: &str) -> Result<Vec<String>, Failure> {
             return Err(Failure::Failed(format!("the panic check's image lacks `{entry}`")));
         }
     }
+    Ok(forbidden_in(map))
+}
+
+/// Names in a linker's map that no firmware may hold.
+pub(crate) fn forbidden_in(map: &str) -> Vec<String> {
     let forbidden = |name: &&str| {
         FORBIDDEN.iter().any(|part| name.contains(part))
             || FORBIDDEN_BEGINNINGS.iter().any(|part| name.starts_with(part))
+            || ALLOCATORS.contains(name)
+            || is_floating(name)
     };
-    let mut found: Vec<_> = symbols.into_iter().filter(forbidden).map(str::to_owned).collect();
+    let mut found: Vec<_> = map.lines().filter_map(symbol).filter(forbidden).map(str::to_owned).collect();
     found.sort();
     found.dedup();
-    Ok(found)
+    found
+}
+
+/// Whether a routine of the compiler's does floating point: what it calls where the processor has no instruction for it, as
+/// for 64 bits on a Cortex-M4F and for all on `thumbv7em-none-eabi`.
+fn is_floating(name: &str) -> bool {
+    let arm = name.strip_prefix("__aeabi_").unwrap_or_default();
+    let others = name.strip_prefix("__").unwrap_or_default();
+    // sf, df, tf: a float of 32, 64, 128 bits among the operands; ARM's begin with f or d, or convert to one.
+    let operands = ["sf", "df", "tf"];
+    (arm.starts_with('f') || arm.starts_with('d') || arm.contains("2f") || arm.contains("2d"))
+        || operands.iter().any(|operand| others.contains(operand) && !others.contains("aeabi"))
 }
 
 /// The symbol of a map's line: four numbers, then, indented most, the name.
@@ -232,15 +306,6 @@ fn symbol(line: &str) -> Option<&str> {
     Some(rest.trim_end()).filter(|name| !name.is_empty() && !name.contains(":("))
 }
 
-fn linker() -> Option<PathBuf> {
-    let library = project::first_line("rustc", &["--print", "target-libdir"])?;
-    let bundled = Path::new(&library).parent()?.join("bin/rust-lld");
-    if bundled.is_file() {
-        return Some(bundled);
-    }
-    project::find_program("rust-lld")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,6 +320,24 @@ mod tests {
         let names: Vec<_> = map.lines().filter_map(symbol).collect();
         assert!(names.contains(&"probe_free"), "{names:?}");
         assert!(names.contains(&"core::panicking::panic_bounds_check::h1234"), "{names:?}");
+    }
+
+    #[test]
+    fn floating_point_is_told_by_its_routines() {
+        for name in ["__aeabi_dadd", "__aeabi_fmul", "__aeabi_ul2d", "__aeabi_i2f", "__muldf3", "__floatundisf"] {
+            assert!(is_floating(name), "{name}");
+        }
+        for name in ["__aeabi_uldivmod", "__aeabi_memcpy", "__aeabi_lmul", "__udivdi3", "probe_default_pool"] {
+            assert!(!is_floating(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_lists_of_the_c_interface_are_read() {
+        let names: Vec<_> = prototypes().collect();
+        assert!(names.len() > 30, "{names:?}");
+        assert!(names.contains(&"weir_malloc_async") && names.contains(&"weir_create_static"), "{names:?}");
+        assert!(!names.contains(&"weir_create_host") && !names.contains(&"weir_torch_malloc"), "{names:?}");
     }
 
     #[test]

@@ -23,6 +23,15 @@ pub(crate) fn shown(path: &Path) -> String {
     path.strip_prefix(&here).unwrap_or(path).display().to_string()
 }
 
+/// Copies a file to its place, by way of a second name, so that nobody sees half a file.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
+    let folder = to.parent().unwrap_or(to);
+    std::fs::create_dir_all(folder).map_err(|error| Failure::file("create", folder, error))?;
+    let half = to.with_extension(format!("{}.new", std::process::id()));
+    std::fs::copy(from, &half).map_err(|error| Failure::file("write", &half, error))?;
+    std::fs::rename(&half, to).map_err(|error| Failure::file("write", to, error))
+}
+
 /// A cargo command that runs in the root.
 pub(crate) fn cargo<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
     let command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

@@ -142,22 +142,27 @@ impl Grow {
             if self.lacking == 0 {
                 self.lacking = self.needed.saturating_sub(self.at);
             }
-            return self.undo(state, ask);
+            return self.undo(state);
         }
         if self.at == self.growth.to && matches!(self.doing, Doing::Nothing) {
-            self.end_taking(state);
-            self.log_mapped(state);
-            state.facts.pool_mut(self.pool).end_transit();
-            let points = self.behind.map_or(Points::NONE, Points::one);
-            return Grown::Ready { run: self.run, growth: self.growth, points };
+            return self.ready(state);
         }
         match self.next(state, ask) {
             Ok(action) => Grown::Do(action),
             Err(failure) => {
                 (self.failure, self.lacking) = (Some(failure), self.needed.saturating_sub(self.at));
-                self.undo(state, ask)
+                self.undo(state)
             }
         }
+    }
+
+    /// All is mapped that was asked for.
+    fn ready(&mut self, state: &mut State<'_>) -> Grown {
+        self.end_taking(state);
+        self.log_mapped(state);
+        state.facts.pool_mut(self.pool).end_transit();
+        let points = self.behind.map_or(Points::NONE, Points::one);
+        Grown::Ready { run: self.run, growth: self.growth, points }
     }
 
     fn commit(&mut self, state: &mut State<'_>, outcome: Outcome) {
@@ -385,7 +390,7 @@ impl Grow {
     }
 
     /// Takes everything back, one driver call at a time.
-    fn undo(&mut self, state: &mut State<'_>, ask: &Ask) -> Grown {
+    fn undo(&mut self, state: &mut State<'_>) -> Grown {
         self.end_taking(state);
         let pool = *state.facts.pool(self.pool);
         if let Doing::Discarding { granule } = self.doing {
@@ -393,7 +398,7 @@ impl Grow {
             return Grown::Do(Action::Destroy { device: pool.device, handle });
         }
         if self.at >= self.needed && self.shorten(state) {
-            return self.advance(state, ask, None);
+            return self.ready(state);
         }
         let first = self.mapped.1 > 0;
         self.log_mapped(state);

@@ -18,7 +18,13 @@
 //!   not ask for itself ([`Runtime::with_sink`], which would wait for ever).
 //! * What waits for other calls (destroying what is pinned, a malloc for memory in transit) waits with neither, by
 //!   [`Lock::relax`].
-
+//!
+//! # Interrupt handlers
+//! A handler may call [`Runtime::try_malloc_async`] and [`Runtime::try_free_async`], and no other function: these two take the
+//! lock where it is free and answer [`Unusable::Busy`](crate::error::Unusable::Busy) where it is not, make no driver call but
+//! reading the clock, and leave finished pages to the next other call. Every other function would wait for ever for whom it
+//! interrupted. `examples/firmware` makes the two calls from a software interrupt, with the lock free and held.
+//!
 //! # Steps
 //! What a call looks at is bounded by the capacities: slots of arenas, cells of lookups and entries of clocks are its steps,
 //! each of a few instructions. With `S` streams and trees of `d` levels (the log2 of the blocks, as keys come; at most the

@@ -13,6 +13,7 @@ const AREA: u64 = 1 << 46;
 
 /// How a device of the simulation is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct DeviceConfig {
     /// What [`Driver::properties`](crate::driver::Driver::properties) answers. The granularity is at most 1 GiB.
     pub properties: Properties,

@@ -3,10 +3,12 @@
 //! One that is made in the order of a stream counts as a write to the whole granule, as of its place in that order.
 //! The granule and the address each remember the last one, so that none is ever forgotten for want of room.
 
+use super::pages::Pages;
 use super::queue::OpKind;
 use super::state::State;
 use super::storage::{Link, SimGranule, SimOp, SimPiece, Stamp};
 use super::violation::{Issue, SimError, Violation};
+use crate::agent::{self, Done, Granules, Message, Operation, Placement, Refusal};
 use crate::driver::{Completion, DriverCall, GranuleHandle, NativeStream};
 use crate::id::DeviceId;
 use crate::units::{Bytes, DevicePtr};
@@ -126,6 +128,57 @@ impl State<'_> {
         }
         self.memory.release(index);
         Ok(())
+    }
+}
+
+impl State<'_> {
+    /// The device executes a map or an unmap, of which the pool's agent is told by a message.
+    pub(super) fn execute(&mut self, op: SimOp, operation: Operation) -> Result<(), SimError> {
+        let device = DeviceId(self.memory.granules.at(op.granule)?.device);
+        let size = self.memory.properties(device)?.granularity;
+        let message = Message { size, va: DevicePtr(op.at), pool: 0, device, operation };
+        let mut named = Named { pages: &mut self.memory.pages, granule: op.granule, size };
+        match agent::execute(&message.to_bytes(), device, &mut named) {
+            Ok(Done::Done) => Ok(()),
+            Ok(Done::Retry) | Err(_) => Err(SimError::Corrupt("the agent refuses what was planned")),
+        }
+    }
+}
+
+/// What the device has mapped, with the granule that a call named in the agent's place. Nothing is kept: what was unmapped
+/// is no longer there.
+struct Named<'p, 'a> {
+    pages: &'p mut Pages<'a>,
+    granule: Link,
+    size: Bytes,
+}
+
+impl Granules for Named<'_, '_> {
+    fn size(&self) -> Bytes {
+        self.size
+    }
+
+    fn placement(&self, _: u64, at: DevicePtr) -> Placement {
+        match self.pages.actual(at.0) {
+            Link::NONE => Placement::Absent,
+            there if there == self.granule => Placement::Live,
+            _ => Placement::Foreign,
+        }
+    }
+
+    fn spare(&self) -> usize {
+        1
+    }
+
+    fn attach(&mut self, _: u64, at: DevicePtr) -> Result<(), Refusal> {
+        self.pages.arrive(at.0, self.granule).map_err(|_| Refusal::Corrupt)
+    }
+
+    /// Nothing is ever kept.
+    fn revive(&mut self, _: u64, _: DevicePtr) {}
+
+    fn keep(&mut self, _: u64, at: DevicePtr) -> Result<(), Refusal> {
+        self.pages.leave(at.0, self.granule).map_err(|_| Refusal::Corrupt)
     }
 }
 

@@ -53,6 +53,9 @@
 //!   at once, because the host knows the unmap to be complete. Else it is a [`Violation::BeforeUnmap`].
 //! * A granule is destroyed, and a range released, when the host knows the unmaps to be complete. Else it is the same.
 //!
+//! The device executes them as the messages of [`agent`](crate::agent), by the same code as firmware, on the granule that
+//! the call named.
+//!
 //! An address that was unmapped so keeps its entry in [`SimArenas::pages`] until the host knows the unmap to be complete.
 //!
 //! # What is not modelled
@@ -104,6 +107,7 @@ use state::State;
 
 /// When queued work runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Progress {
     /// When it is asked for.
     #[default]

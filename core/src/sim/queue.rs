@@ -3,6 +3,7 @@
 use super::state::State;
 use super::storage::{Arena, Link, SimMarker, SimOp, SimStream};
 use super::violation::{Issue, SimArena, SimError, Violation};
+use crate::agent::{Claim, Operation};
 use crate::driver::{Completion, MarkerSlot, NativeStream, Target};
 use crate::policy::StreamKind;
 
@@ -324,8 +325,8 @@ impl State<'_> {
         self.now = self.now.saturating_add(cost);
         match kind {
             OpKind::Read | OpKind::Write | OpKind::ReadExpect | OpKind::WriteTag => self.finish_access(slot, op)?,
-            OpKind::Map => self.memory.pages.arrive(op.at, op.granule)?,
-            OpKind::Unmap => self.memory.pages.leave(op.at, op.granule)?,
+            OpKind::Map => self.execute(op, Operation::Malloc(Claim::Fresh))?,
+            OpKind::Unmap => self.execute(op, Operation::Free)?,
             OpKind::Work | OpKind::Lay | OpKind::Wait => {}
         }
         Ok(Ran { stream, issue, kind })

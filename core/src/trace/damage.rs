@@ -4,6 +4,7 @@ use core::fmt;
 
 /// Something in a log that could not be read, or is not there. The reader goes on behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Damage {
     /// Byte of the input at which it was noticed.
     pub offset: u64,
@@ -13,6 +14,7 @@ pub struct Damage {
 
 /// Kinds of [`Damage`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum DamageKind {
     /// No bytes, or nothing but zeros.
     Empty,

@@ -15,9 +15,16 @@ pub struct PageView<'a> {
     /// What it says about itself.
     pub header: Header,
     records: &'a [u8],
+    bytes: &'a [u8],
 }
 
 impl<'a> PageView<'a> {
+    /// The whole page, as a sink was given it.
+    #[must_use]
+    pub const fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
     /// The page's records.
     #[must_use]
     pub fn records(&self) -> Records<'a> {
@@ -100,9 +107,11 @@ impl<'a> Iterator for Pages<'a> {
         let offset = self.offset;
         match Header::open(self.rest) {
             Ok((header, records)) => {
-                self.skip(HEADER_BYTES + records.len());
+                let length = HEADER_BYTES + records.len();
+                let bytes = self.rest.get(..length).unwrap_or_default();
+                self.skip(length);
                 self.reported = Reported::No;
-                Some(Ok(PageView { offset, header, records }))
+                Some(Ok(PageView { offset, header, records, bytes }))
             }
             Err(kind) => {
                 self.skip(MAGIC.len());

@@ -23,6 +23,10 @@ pub use log::{Definitions, Log, LogStamps};
 pub use page::{HEADER_BYTES, Header, MAGIC, Page, records_in};
 pub use reader::{Form, Reader, sniff};
 pub use record::*;
+#[cfg(feature = "defmt")]
+pub use sink::DefmtSink;
+#[cfg(feature = "defmt")]
+pub(crate) use sink::format_flags;
 pub use sink::{NullSink, RingSink, Sink, SinkError, TextSink, WriterSink};
 pub use table::MAX_RECORD_BYTES;
 

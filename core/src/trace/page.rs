@@ -79,6 +79,7 @@ pub fn records_in(page: &[u8]) -> u64 {
 
 /// What a page says about itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Header {
     /// Counts the pages of the log from 0, lost ones included.
     pub number: u64,

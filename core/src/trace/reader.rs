@@ -8,6 +8,7 @@ use super::{FORMAT_VERSION, Stamped, text};
 
 /// How a log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Form {
     /// Pages.
     Binary,

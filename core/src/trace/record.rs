@@ -10,6 +10,7 @@ use crate::units::{Bytes, DevicePtr, Nanos, Seq};
 
 /// A record with its place in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Stamped<'a> {
     /// Counts the log's records from 0, lost ones included. Definitions that a page repeats take no number of their
     /// own: they carry that of the record that they precede.
@@ -60,6 +61,7 @@ impl Source {
 
 /// Why granules were mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(u8)]
 pub enum MapReason {
     /// Created for a malloc.
@@ -72,6 +74,7 @@ pub enum MapReason {
 
 /// Why granules were unmapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(u8)]
 pub enum UnmapReason {
     /// A synchronisation found more reserved than the threshold.
@@ -88,6 +91,7 @@ pub enum UnmapReason {
 
 /// A verb of the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(u8)]
 pub enum Verb {
     /// `malloc_async`.
@@ -130,6 +134,7 @@ pub enum Verb {
 
 /// Why a call was refused, with the numbers that its error carries. [`Record::OutOfMemory`] stands apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Refusal {
     /// Zero bytes asked for.
     ZeroSize,
@@ -173,6 +178,7 @@ pub enum Refusal {
 
 /// Up to three points, and whether more were folded into an epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Points {
     /// The points; `None` from the first unused place on.
     pub list: [Option<Point>; 3],
@@ -190,6 +196,7 @@ impl Points {
 /// One thing that happened.
 // `u8`: else the kind would hide in the points of a malloc, and where one is made the compiler could not tell its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(u8)]
 #[allow(missing_docs, reason = "fields are named as in the calls that write them; units are in their types")]
 pub enum Record<'a> {

@@ -115,3 +115,46 @@ impl<W: Write> Sink for TextSink<W> {
         Ok(())
     }
 }
+
+/// Writes every record through defmt, whatever the level: firmware's own log, with the pool's records in it.
+///
+/// Pages that are lost between a runtime and this sink are told by the records' numbers.
+#[cfg(feature = "defmt")]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DefmtSink;
+
+#[cfg(feature = "defmt")]
+impl Sink for DefmtSink {
+    fn page(&mut self, page: &[u8]) -> Result<(), SinkError> {
+        for stamped in Pages::new(page).flatten().flat_map(|page| page.records()).flatten() {
+            defmt::println!("{:?}", stamped);
+        }
+        Ok(())
+    }
+}
+
+/// Writes a set of flags as `Debug` does: `Reuse(EVENT | INTERNAL)`, or `Reuse(0x0)` where there is none. The names are
+/// parts of format strings, since text that is an argument would be quoted.
+#[cfg(feature = "defmt")]
+macro_rules! format_flags {
+    ($f:ident, $flags:expr, $open:tt, $($flag:ident $name:tt),+) => {{
+        let flags = $flags;
+        let mut left = flags.bits().count_ones();
+        defmt::write!($f, $open);
+        $(
+            if flags.contains(Self::$flag) {
+                defmt::write!($f, $name);
+                left = left.wrapping_sub(1);
+                if left > 0 {
+                    defmt::write!($f, " | ");
+                }
+            }
+        )+
+        if flags.is_empty() {
+            defmt::write!($f, "0x0");
+        }
+        defmt::write!($f, ")");
+    }};
+}
+#[cfg(feature = "defmt")]
+pub(crate) use format_flags;

@@ -46,6 +46,7 @@ const ONE_LINE: Bad = Bad { key: "", what: "one line" };
 
 /// A line could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct BadLine {
     /// The key that was read; empty for the line's end.
     pub key: &'static str,

@@ -8,7 +8,7 @@
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
 use weir_ffi::acl::bindings::{aclError, aclrtBinHandle, aclrtMemPoolProps, weir_acl_kernel};
-use weir_ffi::interpose::{self, Function, Handle, PLAIN_EVENT, ways::Way};
+use weir_ffi::interpose::acl::{self as interpose, Function, Handle, PLAIN_EVENT, ways::Way};
 
 macro_rules! emulation {
     (emulated $name:ident $($arg:ident)*) => {
@@ -45,7 +45,7 @@ macro_rules! export {
         )+
     };
 }
-weir_ffi::interposed!(export);
+weir_ffi::interposed_acl!(export);
 weir_ffi::export_kernels!();
 
 /// See CANN's `aclGetRecentErrMsg`.

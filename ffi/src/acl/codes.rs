@@ -8,7 +8,7 @@ use core::fmt::Display;
 use core::ptr;
 use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use weir::driver::{DriverError, DriverErrorKind};
+use weir::driver::{DriverCall, DriverError, DriverErrorKind};
 use weir::error::{Arena, ArenaFull, BadId, FreeError, MallocError, OrderError, PoolError};
 
 /// A code of the headers, by any of the two types that they have.
@@ -129,6 +129,10 @@ impl From<MallocError> for Refusal {
             }
             MallocError::BadId(_) => Self::with(acl::ACL_ERROR_RT_INTERNAL_ERROR, &error),
             MallocError::ArenaFull(full) => full.into(),
+            // The driver is the one that stands in front of the vendor's: streams may not wait, so there is nothing.
+            MallocError::Driver(DriverError { call: DriverCall::Wait, kind: DriverErrorKind::Unsupported, .. }) => {
+                Self::with(acl::ACL_ERROR_RT_MEMORY_ALLOCATION, &error)
+            }
             MallocError::Driver(failed) => Self::with(driver_code(failed), &error),
             MallocError::Capturing(_) => Self::with(acl::ACL_ERROR_RT_FEATURE_NOT_SUPPORT, &error),
             MallocError::Unusable(_) => Self::with(acl::ACL_ERROR_INTERNAL_ERROR, &error),
@@ -209,7 +213,6 @@ pub unsafe extern "C" fn aclGetRecentErrMsg() -> *const c_char {
 mod tests {
     use super::*;
     use core::ffi::CStr;
-    use weir::driver::DriverCall;
 
     #[test]
     fn a_text_is_taken_once() {

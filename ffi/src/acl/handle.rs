@@ -25,10 +25,18 @@ impl Kind {
 
     /// A handle that nobody has had before.
     pub(crate) fn issue(self) -> usize {
-        static NEXT: AtomicUsize = AtomicUsize::new(1);
         (NEXT.fetch_add(1, Ordering::Relaxed) << Self::BITS) | self as usize
     }
+
+    /// Whether a handle of this kind was given out, whatever has become of what it named.
+    pub(crate) fn was_issued(self, handle: usize) -> bool {
+        let kind = handle & ((1 << Self::BITS) - 1);
+        kind == self as usize && (1..NEXT.load(Ordering::Relaxed)).contains(&(handle >> Self::BITS))
+    }
 }
+
+/// The next handle, without its kind.
+static NEXT: AtomicUsize = AtomicUsize::new(1);
 
 /// A handle for C. It is no address: nothing can be reached through it.
 pub(crate) fn to_raw(handle: usize) -> Raw {
@@ -113,6 +121,8 @@ mod tests {
         let (streams, events) = (Table::new(Kind::Stream), Table::<()>::new(Kind::Event));
         let stream = streams.add(());
         assert!(!to_raw(stream).is_null());
+        assert!(Kind::Stream.was_issued(stream) && !Kind::Event.was_issued(stream));
+        assert!(!Kind::Stream.was_issued(0x7f00_0000_0002) && !Kind::Stream.was_issued(2));
         assert_eq!(events.get(stream), None);
         assert_eq!(from_raw(to_raw(stream)), stream);
     }

@@ -4,9 +4,10 @@ use super::bindings as acl;
 use super::bindings::{aclrtMemPool, aclrtMemPoolAttr, aclrtMemPoolProps, aclrtStream};
 use super::codes::{Code, Refusal};
 use super::handle::{from_raw, to_raw};
-use super::state::{Pool, World, call};
+use super::state::{World, call};
 use crate::log_sink::LogSink;
 use crate::owned::Owned;
+use crate::pool::Pool;
 use core::ffi::c_void;
 use weir::driver::Driver;
 use weir::error::PoolError;
@@ -75,15 +76,7 @@ pub unsafe extern "C" fn aclrtMemPoolCreate(
 
 /// Makes a pool of a runtime, whatever its device is.
 pub(crate) fn create<D: Driver>(runtime: &Owned<D, LogSink>, device: DeviceId, most: Bytes) -> Result<Pool, Refusal> {
-    let id = runtime.create_pool(config(device, most))?;
-    let shape = runtime.stats(id)?;
-    let properties = runtime.driver().properties(device).map_err(PoolError::Driver)?;
-    let size = match most {
-        Bytes::ZERO => properties.total.round_down(properties.granularity),
-        // It was rounded before, or the pool would not be there.
-        most => most.round_up(properties.granularity).unwrap_or(properties.total),
-    };
-    Ok(Pool { id, device, size, granule: properties.granularity, base: shape.base.0, range: shape.range })
+    Ok(Pool::create(runtime, config(device, most))?)
 }
 
 /// See `acl/acl_rt_memory_soma.h`.
@@ -138,15 +131,8 @@ pub(crate) unsafe fn set<D: Driver>(
     value: *mut c_void,
 ) -> Result<(), Refusal> {
     let attribute = attribute(attr, value)?;
-    let value = match attribute {
-        // Nothing is read for what cannot be set.
-        Attribute::ReservedMemCurrent | Attribute::UsedMemCurrent => 0,
-        // SAFETY: non-null, so a number of the attribute's type, as the caller promised.
-        _ if attribute.switch().is_some() => u64::from(unsafe { value.cast::<u32>().read_unaligned() }),
-        // SAFETY: as above.
-        _ => unsafe { value.cast::<u64>().read_unaligned() },
-    };
-    runtime.set_attribute(pool.id, attribute, value).map_err(stale)
+    // SAFETY: not null, and as the caller promised.
+    unsafe { pool.set(runtime, attribute, value) }.map_err(stale)
 }
 
 /// See `acl/acl_rt_memory_soma.h`.
@@ -173,15 +159,8 @@ pub(crate) unsafe fn get<D: Driver>(
     value: *mut c_void,
 ) -> Result<(), Refusal> {
     let attribute = attribute(attr, value)?;
-    let found = runtime.attribute(pool.id, attribute).map_err(stale)?;
-    if attribute.switch().is_some() {
-        // SAFETY: non-null, so a place for a number of the attribute's type, as the caller promised.
-        unsafe { value.cast::<u32>().write_unaligned(u32::from(found != 0)) };
-    } else {
-        // SAFETY: as above.
-        unsafe { value.cast::<u64>().write_unaligned(found) };
-    }
-    Ok(())
+    // SAFETY: not null, and as the caller promised.
+    unsafe { pool.get(runtime, attribute, value) }.map_err(stale)
 }
 
 /// See `acl/acl_rt_memory_soma.h`.

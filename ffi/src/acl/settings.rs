@@ -2,10 +2,9 @@
 
 use super::bindings as acl;
 use super::codes::Refusal;
-use crate::capi::life::usual_total;
+use crate::capi::create::usual_total;
 use crate::environment::variable;
-use crate::log_sink::LogSink;
-use std::path::Path;
+use crate::log_sink::{LogSink, place};
 use weir::units::Bytes;
 
 /// A refusal that also goes to the standard error stream: a program that does not look at what `aclInit` returns would
@@ -33,8 +32,8 @@ const PAGES: usize = 64;
 pub(crate) fn log() -> Result<(LogSink, usize), Refusal> {
     let mut sink = LogSink::default();
     let path = variable("WEIR_LOG").filter(|path| !path.is_empty());
-    let Some(path) = path else { return Ok((sink, 0)) };
-    sink.set_file(Path::new(&path)).map_err(|error| {
+    let Some(path) = path.map(|path| place(&path, 0)) else { return Ok((sink, 0)) };
+    sink.set_file(&path).map_err(|error| {
         let text = format!("WEIR_LOG is {path:?}: expected a file that can be written, but {error}");
         announce(Refusal::new(acl::ACL_ERROR_INVALID_FILE, text))
     })?;

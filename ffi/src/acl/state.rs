@@ -8,11 +8,12 @@ use crate::calls::{Call, Calls, Counted};
 use crate::host::{HostConfig, HostDriver};
 use crate::log_sink::LogSink;
 use crate::owned::Owned;
+use crate::pool::Pool;
 use core::cell::Cell;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use weir::driver::NativeStream;
-use weir::id::{DeviceId, EventId, PoolId, StreamId};
+use weir::id::{DeviceId, EventId, StreamId};
 use weir::policy::Destroy;
 use weir::units::Bytes;
 use weir::{Capacities, StreamConfig};
@@ -54,19 +55,6 @@ pub(super) struct Event {
 pub(super) enum Recorded {
     Never,
     Once,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pool {
-    pub(crate) id: PoolId,
-    pub(crate) device: DeviceId,
-    /// The most physical memory that it may hold.
-    pub(crate) size: Bytes,
-    /// Of its device.
-    pub(crate) granule: Bytes,
-    /// Its addresses.
-    pub(crate) base: u64,
-    pub(crate) range: Bytes,
 }
 
 /// A device as `aclrtSetDevice` counts it.

@@ -2,7 +2,7 @@
 
 use crate::bindings::weir_status as s;
 use core::cell::RefCell;
-use core::ffi::{CStr, c_char, c_int};
+use core::ffi::{c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Why a call was refused.
@@ -73,36 +73,4 @@ pub(crate) unsafe fn copy_text(text: &str, buffer: *mut c_char, size: usize) -> 
         unsafe { end.write(0) };
     }
     text.len()
-}
-
-/// A status by its name in the header.
-pub(crate) fn name(status: c_int) -> &'static CStr {
-    let Ok(status) = u32::try_from(status) else { return c"unknown status" };
-    match status {
-        s::WEIR_OK => c"WEIR_OK",
-        s::WEIR_INVALID_ARGUMENT => c"WEIR_INVALID_ARGUMENT",
-        s::WEIR_BAD_HANDLE => c"WEIR_BAD_HANDLE",
-        s::WEIR_BAD_POINTER => c"WEIR_BAD_POINTER",
-        s::WEIR_DOUBLE_FREE => c"WEIR_DOUBLE_FREE",
-        s::WEIR_ZERO_SIZE => c"WEIR_ZERO_SIZE",
-        s::WEIR_ABOVE_LIMIT => c"WEIR_ABOVE_LIMIT",
-        s::WEIR_OUT_OF_MEMORY => c"WEIR_OUT_OF_MEMORY",
-        s::WEIR_NO_ADDRESS_RANGE => c"WEIR_NO_ADDRESS_RANGE",
-        s::WEIR_OTHER_DEVICE => c"WEIR_OTHER_DEVICE",
-        s::WEIR_CAPTURING => c"WEIR_CAPTURING",
-        s::WEIR_CAPACITY => c"WEIR_CAPACITY",
-        s::WEIR_DRIVER_ERROR => c"WEIR_DRIVER_ERROR",
-        s::WEIR_TIMED_OUT => c"WEIR_TIMED_OUT",
-        s::WEIR_LIVE_BLOCKS => c"WEIR_LIVE_BLOCKS",
-        s::WEIR_READ_ONLY => c"WEIR_READ_ONLY",
-        s::WEIR_EXISTS => c"WEIR_EXISTS",
-        s::WEIR_BAD_NAME => c"WEIR_BAD_NAME",
-        s::WEIR_BAD_DRIVER => c"WEIR_BAD_DRIVER",
-        s::WEIR_NOT_HOST => c"WEIR_NOT_HOST",
-        s::WEIR_SYSTEM => c"WEIR_SYSTEM",
-        s::WEIR_BUSY => c"WEIR_BUSY",
-        s::WEIR_CORRUPT => c"WEIR_CORRUPT",
-        s::WEIR_INTERNAL => c"WEIR_INTERNAL",
-        _ => c"unknown status",
-    }
 }

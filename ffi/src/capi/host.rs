@@ -1,15 +1,17 @@
 //! The host driver's own functions, as `weir.h` has them: kernels, copies, faults.
 
-use super::arguments::{choice, output};
+use super::arguments::{choice, output, stream_kind};
 use super::failure::{Failure, copy_text, guard};
-use super::instance::call;
+use super::instance::{Instance, call};
 use crate::bindings::{weir_kernel, weir_kernel_fn, weir_ptr, weir_runtime, weir_status as s, weir_stream};
 use crate::calls::{Counted, Here};
 use crate::host::{Access, HostError, Launch};
 use core::cell::Cell;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr::{self, NonNull};
+use weir::StreamConfig;
 use weir::id::DeviceId;
+use weir::policy::StreamKind;
 use weir::units::{Bytes, DevicePtr};
 
 impl From<HostError> for Failure {
@@ -238,4 +240,34 @@ pub unsafe extern "C" fn weir_host_resident(runtime: weir_runtime, device: u32, 
         bytes.write(instance.host()?.resident(DeviceId(device))?.0);
         Ok(())
     })
+}
+
+/// See `weir.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn weir_stream_create(
+    runtime: weir_runtime,
+    device: u32,
+    kind: u32,
+    stream: *mut weir_stream,
+) -> c_int {
+    call(runtime, |instance| {
+        // SAFETY: the header asks for a place for a handle, or null.
+        let stream = unsafe { output(stream, "stream") }?;
+        let kind = stream_kind(kind)?;
+        stream.write(create(instance, DeviceId(device), kind)?);
+        Ok(())
+    })
+}
+
+/// Makes a stream of the host driver.
+pub(super) fn create(instance: &Instance, device: DeviceId, kind: StreamKind) -> Result<weir_stream, Failure> {
+    let host = instance.host()?;
+    let native = host.create_stream(device, kind)?;
+    match instance.runtime().create_stream(StreamConfig { kind, ..StreamConfig::new(device, native) }) {
+        Ok(made) => Ok(instance.add_stream(device, native, made)),
+        Err(error) => {
+            host.destroy_stream(native)?;
+            Err(error.into())
+        }
+    }
 }

@@ -2,8 +2,9 @@
 
 use super::driver::{AnyDriver, Backend};
 use super::failure::{Failure, guard};
+use super::handle::Handles;
 use super::pressure::Hook;
-use crate::bindings::{weir_event, weir_pool, weir_runtime, weir_status as s, weir_stream};
+use crate::bindings::{weir_pool, weir_runtime, weir_status as s, weir_stream};
 use crate::calls::{Call, Calls, Counted};
 use crate::host::HostDriver;
 use crate::lock::Parking;
@@ -14,12 +15,12 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use weir::driver::NativeStream;
-use weir::id::{DeviceId, EventId, LabelId, PoolId, StreamId};
+use weir::id::{DeviceId, LabelId, PoolId, StreamId};
 use weir::policy::Destroy;
 use weir::{Capacities, Runtime, State};
 
 /// A runtime as C has it.
-pub(crate) type Hosted = Runtime<'static, AnyDriver, LogSink, Parking<State<'static>>>;
+pub(crate) type Inner = Runtime<'static, AnyDriver, LogSink, Parking<State<'static>>>;
 
 /// What must be undone when a runtime ends.
 #[derive(Default)]
@@ -36,6 +37,12 @@ pub(crate) struct Instance {
     calls: Calls,
     runtime: Owned<AnyDriver, LogSink>,
     known: Mutex<Known>,
+}
+
+impl Handles for Instance {
+    fn serial(&self) -> u64 {
+        self.serial
+    }
 }
 
 impl Counted for Instance {
@@ -99,40 +106,8 @@ pub(super) fn within<R>(
     work(&instance).map_err(|failure| instance.explain(failure))
 }
 
-/// What a handle names; part of it, so that an event is never taken for a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Pool = 1,
-    Stream = 2,
-    Event = 3,
-}
-
-/// Slots of one kind that a handle can name; the bits above, up to the generation's, tell the kinds apart.
-pub(super) const MAX_SLOTS: usize = 1 << KIND_SHIFT;
-const KIND_SHIFT: u32 = 28;
-const KIND_MASK: u64 = 0xf << KIND_SHIFT;
-
-impl Kind {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Pool => "pool",
-            Self::Stream => "stream",
-            Self::Event => "event",
-        }
-    }
-
-    const fn bits(self) -> u64 {
-        (self as u64) << KIND_SHIFT
-    }
-}
-
-/// The handle of a pool.
-pub(super) fn pool_handle(runtime: weir_runtime, pool: PoolId) -> weir_pool {
-    weir_pool { id: pool.raw() | Kind::Pool.bits(), runtime: runtime.id }
-}
-
 impl Instance {
-    pub(crate) fn runtime(&self) -> &Hosted {
+    pub(crate) fn runtime(&self) -> &Inner {
         &self.runtime
     }
 
@@ -143,6 +118,14 @@ impl Instance {
 
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Refuses to register streams where the driver makes them itself.
+    pub(super) fn check_registers(&self) -> Result<(), Failure> {
+        match self.runtime.driver().host() {
+            Some(_) => Err(Failure::invalid("streams of the host driver are made by weir_stream_create")),
+            None => Ok(()),
+        }
     }
 
     /// Refuses a device that the host driver does not have, by its number. Another driver says so itself.
@@ -163,46 +146,6 @@ impl Instance {
             }
         }
         failure
-    }
-
-    /// The id in a handle, if it is of this kind and of this runtime.
-    fn accept(&self, kind: Kind, id: u64, owner: u64) -> Result<u64, Failure> {
-        let name = kind.name();
-        let bad = |text| Err(Failure::new(s::WEIR_BAD_HANDLE, text));
-        if id == 0 {
-            return bad(format!("the {name} handle is 0, which names nothing"));
-        }
-        if owner != self.serial {
-            return bad(format!("the {name} handle {id:#x} is not of runtime {}, but of {owner}", self.serial));
-        }
-        if id & KIND_MASK != kind.bits() {
-            return bad(format!("the handle {id:#x} is no {name}"));
-        }
-        Ok(id & !KIND_MASK)
-    }
-
-    pub(super) fn pool(&self, pool: weir_pool) -> Result<PoolId, Failure> {
-        self.accept(Kind::Pool, pool.id, pool.runtime).map(PoolId::from_raw)
-    }
-
-    pub(super) fn stream(&self, stream: weir_stream) -> Result<StreamId, Failure> {
-        self.accept(Kind::Stream, stream.id, stream.runtime).map(StreamId::from_raw)
-    }
-
-    pub(super) fn event(&self, event: weir_event) -> Result<EventId, Failure> {
-        self.accept(Kind::Event, event.id, event.runtime).map(EventId::from_raw)
-    }
-
-    pub(super) fn give_pool(&self, pool: PoolId) -> weir_pool {
-        pool_handle(weir_runtime { id: self.serial }, pool)
-    }
-
-    pub(super) fn give_stream(&self, stream: StreamId) -> weir_stream {
-        weir_stream { id: stream.raw() | Kind::Stream.bits(), runtime: self.serial }
-    }
-
-    pub(super) fn give_event(&self, event: EventId) -> weir_event {
-        weir_event { id: event.raw() | Kind::Event.bits(), runtime: self.serial }
     }
 
     pub(super) fn add_label(&self, label: LabelId) -> u32 {

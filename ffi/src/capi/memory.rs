@@ -2,7 +2,8 @@
 
 use super::arguments::{choice, name, output};
 use super::failure::Failure;
-use super::instance::{Hosted, call};
+use super::handle::Handles;
+use super::instance::{Inner, call};
 use crate::bindings::{weir_block, weir_pool, weir_ptr, weir_runtime, weir_status as s, weir_stream};
 use core::ffi::{c_char, c_int};
 use weir::error::MallocError;
@@ -19,7 +20,7 @@ unsafe fn allocate(
     (pool, stream): (weir_pool, weir_stream),
     ptr: *mut weir_ptr,
     label: u32,
-    work: impl FnOnce(&Hosted, PoolId, StreamId, LabelId) -> Result<DevicePtr, MallocError>,
+    work: impl FnOnce(&Inner, PoolId, StreamId, LabelId) -> Result<DevicePtr, MallocError>,
 ) -> c_int {
     call(runtime, |instance| {
         // SAFETY: as the caller promised.
@@ -41,7 +42,7 @@ pub unsafe extern "C" fn weir_malloc_async(
     stream: weir_stream,
     ptr: *mut weir_ptr,
 ) -> c_int {
-    let work = |r: &Hosted, pool, stream, _| r.malloc_async(pool, Bytes(bytes), stream);
+    let work = |r: &Inner, pool, stream, _| r.malloc_async(pool, Bytes(bytes), stream);
     // SAFETY: the header asks for a place for an address, or null.
     unsafe { allocate(runtime, (pool, stream), ptr, LabelId::NONE.0, work) }
 }
@@ -56,7 +57,7 @@ pub unsafe extern "C" fn weir_malloc_labelled(
     label: u32,
     ptr: *mut weir_ptr,
 ) -> c_int {
-    let work = |r: &Hosted, pool, stream, label| r.malloc_labelled(pool, Bytes(bytes), stream, label);
+    let work = |r: &Inner, pool, stream, label| r.malloc_labelled(pool, Bytes(bytes), stream, label);
     // SAFETY: the header asks for a place for an address, or null.
     unsafe { allocate(runtime, (pool, stream), ptr, label, work) }
 }
@@ -70,7 +71,7 @@ pub unsafe extern "C" fn weir_try_malloc_async(
     stream: weir_stream,
     ptr: *mut weir_ptr,
 ) -> c_int {
-    let work = |r: &Hosted, pool, stream, _| r.try_malloc_async(pool, Bytes(bytes), stream);
+    let work = |r: &Inner, pool, stream, _| r.try_malloc_async(pool, Bytes(bytes), stream);
     // SAFETY: the header asks for a place for an address, or null.
     unsafe { allocate(runtime, (pool, stream), ptr, LabelId::NONE.0, work) }
 }

@@ -2,43 +2,13 @@
 
 use super::arguments::{native, output, stream_kind};
 use super::failure::Failure;
+use super::handle::Handles;
 use super::instance::{Instance, call};
 use crate::bindings::{weir_event, weir_runtime, weir_stream};
 use core::ffi::c_int;
 use weir::StreamConfig;
 use weir::driver::Completion;
 use weir::id::DeviceId;
-use weir::policy::StreamKind;
-
-/// See `weir.h`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn weir_stream_create(
-    runtime: weir_runtime,
-    device: u32,
-    kind: u32,
-    stream: *mut weir_stream,
-) -> c_int {
-    call(runtime, |instance| {
-        // SAFETY: the header asks for a place for a handle, or null.
-        let stream = unsafe { output(stream, "stream") }?;
-        let kind = stream_kind(kind)?;
-        stream.write(create(instance, DeviceId(device), kind)?);
-        Ok(())
-    })
-}
-
-/// Makes a stream of the host driver.
-pub(super) fn create(instance: &Instance, device: DeviceId, kind: StreamKind) -> Result<weir_stream, Failure> {
-    let host = instance.host()?;
-    let native = host.create_stream(device, kind)?;
-    match instance.runtime().create_stream(StreamConfig { kind, ..StreamConfig::new(device, native) }) {
-        Ok(made) => Ok(instance.add_stream(device, native, made)),
-        Err(error) => {
-            host.destroy_stream(native)?;
-            Err(error.into())
-        }
-    }
-}
 
 /// See `weir.h`.
 #[unsafe(no_mangle)]
@@ -53,9 +23,7 @@ pub unsafe extern "C" fn weir_stream_register(
     call(runtime, |instance| {
         // SAFETY: the header asks for a place for a handle, or null.
         let stream = unsafe { output(stream, "stream") }?;
-        if instance.runtime().driver().host().is_some() {
-            return Err(Failure::invalid("streams of the host driver are made by weir_stream_create"));
-        }
+        instance.check_registers()?;
         let config = StreamConfig::new(DeviceId(device), native(number));
         stream.write(register(instance, StreamConfig { kind: stream_kind(kind)?, context, ..config })?);
         Ok(())

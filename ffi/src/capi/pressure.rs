@@ -1,7 +1,8 @@
 //! What the program does before an allocation is refused, as `weir.h` has it.
 
 use super::failure::Failure;
-use super::instance::{call, pool_handle};
+use super::handle::pool_handle;
+use super::instance::call;
 use crate::bindings::{weir_pool, weir_pressure_fn, weir_runtime, weir_status as s};
 use crate::calls::Calls;
 use core::ffi::{c_int, c_void};

@@ -1,22 +1,24 @@
 //! Streams and events: each call is passed on, and the runtime is told what it teaches. Facts are taken before the
 //! vendor's call and published once it has succeeded; a call that fails, or that weir cannot follow, teaches nothing.
+//!
+//! `pass` makes the program's call; each function makes it once, but for [`queries_stream`].
 
-use super::driver::{Synchronisation, distrust_waits, synchronise_by, waits_are_believed};
-use super::handles::{self, Kind};
-use super::vendor::{self, Handle};
+use super::driver::{Synchronisation, synchronise_by, waits_are_believed};
+use super::front::{Handle, front};
+use super::handles::{self, Event, Kind, Uses};
 use super::world::{self, World};
 use crate::calls::Call;
 use core::cell::Cell;
-use core::ffi::{c_int, c_uint};
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::ffi::c_int;
 use std::rc::Rc;
 use std::sync::{Arc, PoisonError};
 use weir::driver::Completion;
 use weir::error::OrderError;
-use weir::id::StreamId;
+use weir::id::{DeviceId, StreamId};
+use weir::policy::StreamKind;
 
 /// The vendor's call failed, or the runtime could not begin.
-struct Untold;
+pub(super) struct Untold;
 
 impl From<OrderError> for Untold {
     fn from(_: OrderError) -> Self {
@@ -24,25 +26,25 @@ impl From<OrderError> for Untold {
     }
 }
 
-/// Captures that have begun and not ended.
-static CAPTURES: AtomicU64 = AtomicU64::new(0);
-
-pub(super) fn is_capturing() -> bool {
-    CAPTURES.load(Ordering::SeqCst) > 0
-}
-
-/// The world, where what events say in the thread's context is to be believed.
-fn believing() -> Option<Call<World>> {
-    let world = world::current()?;
-    (!is_capturing() && !handles::is_distrusted(handles::context()) && !world.is_suspect()).then_some(world)
+/// Whether what streams and events of a context say is to be believed, as far as that is about them all.
+fn is_believed(context: usize) -> bool {
+    !front().is_capturing() && !handles::is_distrusted(context)
 }
 
 /// A stream whose order is followed, in a world that is not suspect.
 fn followed(stream: Handle) -> Option<(Call<World>, StreamId)> {
-    let known = handles::stream(stream)?;
-    let world = world::current().filter(|world| !world.is_suspect())?;
+    let known = world::stream(stream)?;
+    let world = world::current(known.device).filter(|world| !world.is_suspect())?;
+    if front().is_captured(stream) {
+        return None;
+    }
     let id = world.follow(stream, &known)?;
     Some((world, id))
+}
+
+/// The same, where events of its context are believed.
+fn believed(stream: Handle) -> Option<(Call<World>, StreamId)> {
+    followed(stream).filter(|(world, _)| is_believed(world.context))
 }
 
 /// Passes a call on unless it has been.
@@ -54,62 +56,26 @@ fn outcome(code: c_int) -> Result<(), Untold> {
     if code == 0 { Ok(()) } else { Err(Untold) }
 }
 
-/// The same for what tells of completion: it counts for nothing where work was given up meanwhile.
-fn completed(world: &World, code: c_int) -> Result<(), Untold> {
-    if world.is_suspect() { Err(Untold) } else { outcome(code) }
-}
-
 /// What the vendor wrote, if it did.
 ///
 /// # Safety
 /// Null, or good for reading.
-unsafe fn written<T: Copy>(code: c_int, place: *const T) -> Option<T> {
+pub(super) unsafe fn written<T: Copy>(code: c_int, place: *const T) -> Option<T> {
     // SAFETY: non-null, and the call has succeeded, so the vendor wrote it.
     (code == 0 && !place.is_null()).then(|| unsafe { place.read() })
 }
 
-/* Flags of streams that change nothing about their order: fast launch and synchronisation, and larger queues. */
-const ORDINARY: u32 = 0x1 | 0x2 | 0x8;
-
-/// A stream begins.
-///
-/// # Safety
-/// `stream` is null or a place that `pass` writes a handle to.
-pub unsafe fn begins_stream(stream: *mut Handle, flags: u32, pass: impl Fn() -> c_int) -> c_int {
-    let code = pass();
-    let kind = if flags & !ORDINARY == 0 { Kind::Ordinary } else { Kind::Special };
-    // SAFETY: as the caller promised.
-    let Some(handle) = (unsafe { written(code, stream) }) else { return code };
-    let old = handles::add_stream(handle, kind);
-    if let (Some(old), Some(world)) = (old, world::current()) {
-        world.note_abort(Some(old.device));
-        world.retire(&old);
+/// A stream has begun.
+pub(super) fn begun_stream(stream: Handle, kind: Kind) {
+    if let Some(old) = handles::add_stream(stream, kind) {
+        world::lose(&old);
     }
-    code
-}
-
-/// The context's default stream gets a handle.
-///
-/// # Safety
-/// As [`begins_stream`].
-pub unsafe fn names_default_stream(stream: *mut Handle, pass: impl Fn() -> c_int) -> c_int {
-    let code = pass();
-    // SAFETY: as the caller promised.
-    if let Some(handle) = unsafe { written(code, stream) } {
-        handles::find_or_add_stream(handle);
-    }
-    code
 }
 
 /// A stream ends when its work is done.
-///
-/// # Safety
-/// None: handles are only compared.
-pub unsafe fn ends_stream(stream: Handle, pass: impl Fn() -> c_int) -> c_int {
-    let Some(known) = handles::take_stream(stream) else { return pass() };
-    if let Some(world) = world::current() {
-        world.retire(&known);
-    }
+pub(super) fn ends_stream(stream: Handle, pass: impl Fn() -> c_int) -> c_int {
+    let Some(known) = world::take_stream(stream) else { return pass() };
+    world::retire(&known);
     let code = pass();
     if code != 0 {
         handles::put_stream(stream, known);
@@ -117,106 +83,35 @@ pub unsafe fn ends_stream(stream: Handle, pass: impl Fn() -> c_int) -> c_int {
     code
 }
 
-/// A stream ends, and its work is given up.
-///
-/// # Safety
-/// As [`ends_stream`].
-pub unsafe fn ends_stream_by_force(stream: Handle, pass: impl Fn() -> c_int) -> c_int {
-    let known = handles::take_stream(stream);
-    let device = known.as_ref().map(|known| known.device);
-    gives_up(device, || {
-        if let (Some(known), Some(world)) = (&known, world::current()) {
-            world.retire(known);
-        }
-        let code = pass();
-        if let Some(known) = known.filter(|_| code != 0) {
-            handles::put_stream(stream, known);
-        }
-        code
-    })
-}
-
-/// Work is given up by `work`, on a device or on any: nothing is believed from before it on until the device was
-/// synchronised.
-fn gives_up(device: Option<u32>, work: impl FnOnce() -> c_int) -> c_int {
-    let note = || {
-        if let Some(world) = world::current() {
-            world.note_abort(device);
-        }
-    };
-    note();
-    let code = work();
-    note();
-    code
-}
-
-/// A stream gives up its work.
-///
-/// # Safety
-/// As [`ends_stream`].
-pub unsafe fn aborts_stream(stream: Handle, pass: impl Fn() -> c_int) -> c_int {
-    gives_up(handles::stream(stream).map(|known| known.device), pass)
-}
-
-/// A device gives up its work.
-///
-/// # Safety
-/// None.
-pub unsafe fn aborts_device(device: i32, pass: impl Fn() -> c_int) -> c_int {
-    gives_up(u32::try_from(device).ok(), pass)
-}
-
-/// Work is given up, and it is not known where.
-///
-/// # Safety
-/// None.
-pub unsafe fn aborts_everywhere(pass: impl Fn() -> c_int) -> c_int {
-    gives_up(None, pass)
-}
-
-/// An event begins.
-///
-/// # Safety
-/// `event` is null or a place that `pass` writes a handle to.
-pub unsafe fn begins_event(event: *mut Handle, flags: u32, pass: impl Fn() -> c_int) -> c_int {
-    let code = pass();
-    // SAFETY: as the caller promised.
-    let Some(handle) = (unsafe { written(code, event) }) else { return code };
-    let old = handles::add_event(handle, flags);
-    if let (Some(old), Some(world)) = (old, world::current()) {
-        world.retire_event(&old);
+/// An event has begun.
+pub(super) fn begun_event(event: Handle, uses: Uses) {
+    if let Some(old) = handles::add_event(event, uses) {
+        world::retire_event(&old);
     }
-    code
 }
 
 /// An event ends.
-///
-/// # Safety
-/// As [`ends_stream`].
-pub unsafe fn ends_event(event: Handle, pass: impl Fn() -> c_int) -> c_int {
+pub(super) fn ends_event(event: Handle, pass: impl Fn() -> c_int) -> c_int {
     let Some(known) = handles::take_event(event) else { return pass() };
     let turn = known.turn.lock().unwrap_or_else(PoisonError::into_inner);
     let code = pass();
     drop(turn);
-    match (code, world::current()) {
-        (0, Some(world)) => world.retire_event(&known),
-        (0, None) => {}
+    match code {
+        0 => world::retire_event(&known),
         _ => handles::put_event(event, known),
     }
     code
 }
 
 /// An event stands for what is queued on a stream.
-///
-/// # Safety
-/// As [`ends_stream`].
-pub unsafe fn records(event: Handle, stream: Handle, pass: impl Fn() -> c_int) -> c_int {
-    let known = handles::stream(stream);
+pub(super) fn records(event: Handle, stream: Handle, pass: impl Fn() -> c_int) -> c_int {
+    // Looked at whether or not the event is known: a stream that is not shows that calls are not seen.
+    let found = believed(stream);
     let Some(event) = handles::event(event) else { return pass() };
     let _turn = event.turn.lock().unwrap_or_else(PoisonError::into_inner);
     let mut answer = None;
-    if let (Some(world), Some(known)) = (believing().filter(|_| event.is_local()), known)
-        && let (Some(stream), Some(id)) = (world.follow(stream, &known), world.name_event(&event))
+    if let Some((world, stream)) = found.filter(|(world, _)| event.is_local() && is_believed(world.context))
+        && let Some(id) = world.name_event(&event)
     {
         let told = world.runtime.record_with(id, stream, || {
             let code = pass();
@@ -226,38 +121,27 @@ pub unsafe fn records(event: Handle, stream: Handle, pass: impl Fn() -> c_int) -
         let _: Result<(), Untold> = told;
     }
     if answer.is_none() {
-        forget(&event);
+        world::forget(&event);
     }
     once(answer, pass)
 }
 
-fn forget(event: &Arc<handles::Event>) {
-    if let Some(world) = world::current() {
-        world.forget(event);
-    }
-}
-
-/// An event stands for nothing any more, from when a stream has come to that.
-///
-/// # Safety
-/// As [`ends_stream`].
-pub unsafe fn resets(event: Handle, pass: impl Fn() -> c_int) -> c_int {
+/// An event stands for nothing any more, or for what is not seen.
+pub(super) fn resets(event: Handle, pass: impl Fn() -> c_int) -> c_int {
     let Some(event) = handles::event(event) else { return pass() };
     let _turn = event.turn.lock().unwrap_or_else(PoisonError::into_inner);
-    forget(&event);
+    world::forget(&event);
     pass()
 }
 
 /// A stream comes after what an event stands for.
-///
-/// # Safety
-/// As [`ends_stream`].
-pub unsafe fn waits(stream: Handle, event: Handle, pass: impl Fn() -> c_int) -> c_int {
-    let (known, event) = (handles::stream(stream), handles::event(event));
+pub(super) fn waits(stream: Handle, event: Handle, pass: impl Fn() -> c_int) -> c_int {
+    let (found, event) = (believed(stream), handles::event(event));
     let mut answer = None;
-    if let (Some(known), Some(event)) = (known, event.filter(|event| event.is_waited_for()))
-        && let Some(world) = believing().filter(|_| waits_are_believed())
-        && let (Some(id), Some(stream)) = (world.event(&event), world.follow(stream, &known))
+    if let (Some((world, stream)), Some(event)) = (found, event.filter(|event| event.is_waited_for()))
+        && waits_are_believed()
+        && is_believed(world.context)
+        && let Some(id) = world.event(&event)
     {
         let told = world.runtime.wait_with(stream, id, |_| {
             let code = pass();
@@ -269,94 +153,77 @@ pub unsafe fn waits(stream: Handle, event: Handle, pass: impl Fn() -> c_int) -> 
     once(answer, pass)
 }
 
-/// A stream waits for an event, but not for ever.
-///
-/// # Safety
-/// As [`ends_stream`].
-pub unsafe fn waits_for_a_while(stream: Handle, event: Handle, pass: impl Fn() -> c_int) -> c_int {
-    handles::stream(stream);
-    handles::event(event);
-    pass()
+/// The world in which an event that can be asked about has a name.
+fn asked(event: Handle) -> Option<(Call<World>, Arc<Event>)> {
+    let event = handles::event(event).filter(|event| event.is_asked() && is_believed(event.context))?;
+    let world = world::of_context(event.context).filter(|world| !world.is_suspect())?;
+    Some((world, event))
 }
 
-/// Streams wait for so many seconds at most; 0: for ever. Waits that are queued already may be meant too, so there is
-/// no way back.
-///
-/// # Safety
-/// None.
-pub unsafe fn limits_waits(timeout: u32, pass: impl Fn() -> c_int) -> c_int {
-    if timeout != 0 {
-        distrust_waits();
-        if let Some(world) = world::current() {
-            world.note_abort(None);
-        }
-    }
-    pass()
-}
-
-/// Asks whether what an event stands for is complete.
-///
-/// # Safety
-/// `status` is null or a place that `pass` writes the answer to.
-pub unsafe fn queries_event(event: Handle, status: *mut c_uint, pass: impl Fn() -> c_int) -> c_int {
-    /* ACL_EVENT_RECORDED_STATUS_COMPLETE */
-    const COMPLETE: c_uint = 1;
+/// Asks whether what an event stands for is complete. `reads` takes the answer from the call's code.
+pub(super) fn queries_event(
+    event: Handle,
+    reads: impl Fn(c_int) -> Option<Completion>,
+    pass: impl Fn() -> c_int,
+) -> c_int {
     let mut answer = None;
-    if let Some(event) = handles::event(event).filter(|event| event.is_asked())
-        && let Some(world) = believing()
+    if let Some((world, event)) = asked(event)
         && let Some(id) = world.event(&event)
     {
         let told = world.runtime.query_with(id, |_| {
             let code = pass();
             answer = Some(code);
-            // SAFETY: as the caller promised.
-            let complete = unsafe { written(code, status) } == Some(COMPLETE);
-            completed(&world, code).map(|()| if complete { Completion::Complete } else { Completion::Pending })
+            completed(&world, reads(code))
         });
         let _: Result<_, Untold> = told;
     }
     once(answer, pass)
 }
 
+/// What tells of completion counts for nothing where work was given up meanwhile.
+fn completed(world: &World, answer: Option<Completion>) -> Result<Completion, Untold> {
+    answer.filter(|_| !world.is_suspect()).ok_or(Untold)
+}
+
 /// Asks whether all that is queued on a stream is complete. Where it is, an event of weir's own stands for it, and the
 /// vendor is asked again, since what was known must be noted before the question. That may put a marker behind the
 /// stream's work: then it is the next question that teaches.
 ///
-/// # Safety
-/// As [`queries_event`].
-pub unsafe fn queries_stream(stream: Handle, status: *mut c_uint, pass: impl Fn() -> c_int) -> c_int {
-    /* ACL_STREAM_STATUS_COMPLETE */
-    const COMPLETE: c_uint = 0;
+/// A stream that is ordered against a shared default stream teaches nothing: an event there would come after what the
+/// stream's next work comes after, and nothing is recorded.
+pub(super) fn queries_stream(
+    stream: Handle,
+    reads: impl Fn(c_int) -> Option<Completion>,
+    pass: impl Fn() -> c_int,
+) -> c_int {
     let code = pass();
-    // SAFETY: as the caller promised.
-    let complete = unsafe { written(code, status) } == Some(COMPLETE);
-    if complete
+    if reads(code) == Some(Completion::Complete)
+        && is_alone(stream)
         && let Some((world, id)) = followed(stream)
         && let Ok(event) = world.runtime.create_event()
     {
-        let told: Result<_, Untold> = world.runtime.record_with(event, id, || Ok(())).and_then(|()| {
-            world.runtime.query_with(event, |_| {
-                let mut status = 1;
-                completed(&world, vendor::query_stream(stream, &mut status))?;
-                Ok(if status == COMPLETE { Completion::Complete } else { Completion::Pending })
-            })
-        });
+        let told: Result<_, Untold> = world
+            .runtime
+            .record_with(event, id, || Ok(()))
+            .and_then(|()| world.runtime.query_with(event, |_| completed(&world, reads(pass()))));
         let _ = (told, world.runtime.destroy_event(event));
     }
     code
 }
 
+/// Whether a stream is ordered by events only.
+fn is_alone(stream: Handle) -> bool {
+    world::stream(stream).is_some_and(|stream| stream.kind == Kind::Ordinary(StreamKind::NonBlocking))
+}
+
 /// The host waits for a stream.
-///
-/// # Safety
-/// As [`ends_stream`].
-pub unsafe fn synchronises_stream(stream: Handle, pass: impl Fn() -> c_int) -> c_int {
+pub(super) fn synchronises_stream(stream: Handle, pass: impl Fn() -> c_int) -> c_int {
     let mut answer = None;
     if let Some((world, id)) = followed(stream) {
         let told = world.runtime.synchronize_stream_with(id, || {
             let code = pass();
             answer = Some(code);
-            completed(&world, code)
+            if world.is_suspect() { Err(Untold) } else { outcome(code) }
         });
         let _: Result<(), Untold> = told;
     }
@@ -382,16 +249,13 @@ fn kept(
 }
 
 /// The host waits for what an event stands for.
-///
-/// # Safety
-/// As [`ends_stream`].
-pub unsafe fn synchronises_event(event: Handle, pass: impl Fn() -> c_int + Copy + 'static) -> c_int {
+pub(super) fn synchronises_event(event: Handle, pass: impl Fn() -> c_int + Copy + 'static) -> c_int {
     let mut code = None;
-    if let Some(event) = handles::event(event).filter(|event| event.is_asked())
-        && let Some(world) = believing()
+    if let Some((world, event)) = asked(event)
         && let Some(id) = world.event(&event)
     {
-        let (answer, call) = kept(pass, || world::current().is_some_and(|world| !world.is_suspect()));
+        let device = world.device;
+        let (answer, call) = kept(pass, move || world::current(device).is_some_and(|world| !world.is_suspect()));
         // What it says is the vendor's, or of no concern to the program.
         let _ = synchronise_by(call, || world.runtime.synchronize_event(id));
         code = answer.get();
@@ -399,63 +263,18 @@ pub unsafe fn synchronises_event(event: Handle, pass: impl Fn() -> c_int + Copy 
     once(code, pass)
 }
 
-/// The host waits for the device of the thread's context.
-///
-/// # Safety
-/// None.
-pub unsafe fn synchronises_device(pass: impl Fn() -> c_int + Copy + 'static) -> c_int {
+/// The host waits for all that is queued in a context.
+pub(super) fn synchronises_context(context: usize, pass: impl Fn() -> c_int + Copy + 'static) -> c_int {
     let mut code = None;
     // In other contexts it is not certain what the vendor waits for.
-    if let Some(world) = world::current()
-        && let Some(device) = world.device_of(handles::context())
-    {
-        let aborts = world.aborts(device);
+    if let Some(world) = world::of_context(context) {
+        let aborts = world.aborts();
         let (answer, call) = kept(pass, || true);
-        let _ = synchronise_by(call, || world.runtime.synchronize_device(weir::id::DeviceId(device)));
+        let _ = synchronise_by(call, || world.runtime.synchronize_device(DeviceId(world.device)));
         code = answer.get();
         if code == Some(0) {
-            world.note_finished(device, aborts);
+            world.note_finished(aborts);
         }
     }
     once(code, pass)
-}
-
-/// A stream's calls are captured from now on, and those of streams that wait for it.
-///
-/// # Safety
-/// None.
-pub unsafe fn begins_capture(pass: impl Fn() -> c_int) -> c_int {
-    CAPTURES.fetch_add(1, Ordering::SeqCst);
-    let code = pass();
-    if code != 0 {
-        CAPTURES.fetch_sub(1, Ordering::SeqCst);
-    }
-    code
-}
-
-/// A capture ends.
-///
-/// # Safety
-/// None.
-pub unsafe fn ends_capture(pass: impl Fn() -> c_int) -> c_int {
-    let code = pass();
-    if code == 0 {
-        // One that began before the library was there does not count.
-        let _ = CAPTURES.try_update(Ordering::SeqCst, Ordering::SeqCst, |captures| captures.checked_sub(1));
-    }
-    code
-}
-
-/// Whether a stream's calls are being captured, as far as the vendor says.
-pub(super) fn is_captured(stream: Handle) -> bool {
-    let (mut status, mut model) = (0, core::ptr::null_mut());
-    is_capturing() && (vendor::capture(stream, &mut status, &mut model) != 0 || status != 0)
-}
-
-/// Nothing is learnt.
-///
-/// # Safety
-/// None.
-pub unsafe fn passes(pass: impl Fn() -> c_int) -> c_int {
-    pass()
 }

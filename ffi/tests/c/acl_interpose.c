@@ -739,6 +739,54 @@ static void the_other_device_goes_on(void)
     CHECK(left().reservations + left().handles + left().mappings + left().context_uses == 0);
 }
 
+static void a_reset_by_force_leaves_nothing_behind(void)
+{
+    aclrtContext first = NULL;
+    aclrtMemPoolProps props = properties(64 * MIB);
+    OK(aclrtGetCurrentContext(&first));
+    props.location.id = 1;
+    for (int i = 0; i < 3; i++) {
+        aclrtMemPool there = NULL;
+        OK(aclrtSetDevice(1));
+        OK(aclrtMemPoolCreate(&there, &props));
+        OK(aclrtFree(allocate(there, SIZE, stream())));
+        OK(aclrtSetCurrentContext(first));
+        OK(aclrtResetDeviceForce(1));
+        REFUSED(507000, "no pool", aclrtMemPoolDestroy(there));
+        CHECK(is_pooled(a) && left().context_uses == 2);
+    }
+    OK(aclFinalize());
+    CHECK(left().reservations + left().handles + left().mappings == 0);
+}
+
+static void *let_go(void *barrier)
+{
+    pthread_barrier_wait(barrier);
+    OK(aclrtResetDevice(0));
+    return NULL;
+}
+
+static void two_resets_at_once_end_the_pools(void)
+{
+    pthread_barrier_t barrier;
+    CHECK(pthread_barrier_init(&barrier, NULL, 2) == 0);
+    OK(aclrtResetDevice(0));
+    for (int i = 0; i < 40; i++) {
+        pthread_t threads[2];
+        OK(aclrtSetDevice(0));
+        OK(aclrtSetDevice(0));
+        pool = make_pool(8 * MIB);
+        for (int j = 0; j < 2; j++) {
+            CHECK(pthread_create(&threads[j], NULL, let_go, &barrier) == 0);
+        }
+        for (int j = 0; j < 2; j++) {
+            CHECK(pthread_join(threads[j], NULL) == 0);
+        }
+        CHECK(left().reservations + left().context_uses == 0);
+        REFUSED(507000, "no pool", aclrtMemPoolDestroy(pool));
+    }
+}
+
 /* Threads with a stream each hand blocks round by way of events that all of them use. */
 static aclrtEvent ring[4];
 static aclrtContext shared;
@@ -901,6 +949,8 @@ static const struct {
     CASE(the_last_reset_ends_the_pools),
     CASE(the_end_gives_everything_back),
     CASE(the_other_device_goes_on),
+    CASE(a_reset_by_force_leaves_nothing_behind),
+    CASE(two_resets_at_once_end_the_pools),
     CASE(threads_do_not_get_each_others_memory),
     CASE(calls_are_checked_as_the_emulation_does),
     CASE(a_child_cannot_go_on),

@@ -19,6 +19,7 @@ aclError aclrtSetOpWaitTimeout(uint32_t timeout);
 aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout);
 aclError aclrtSetCurrentContext(aclrtContext context);
 aclError aclrtGetCurrentContext(aclrtContext *context);
+aclError aclrtResetDeviceForce(int32_t device);
 aclError aclrtMalloc(void **ptr, size_t size, int policy);
 aclError aclrtFree(void *ptr);
 aclError aclmdlRICaptureBegin(aclrtStream stream, int mode);

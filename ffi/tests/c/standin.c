@@ -38,13 +38,15 @@ struct standin_stream {
     uint64_t queued, done;
     /* Destroyed ones stay: their handles are given out again, and their positions go on. */
     int gone;
+    int blocking, captured;
+    uint64_t id;
 };
 
 struct standin_event {
     struct standin_context *context;
     int live;
     struct standin_event *next;
-    int was_reset;
+    int was_reset, was_captured;
     /* The latest record; null: never recorded. */
     struct standin_stream *stream;
     uint64_t position;
@@ -98,7 +100,7 @@ static struct {
         const char *name;
         uint64_t calls;
     } names[MAX_NAMES];
-    uint64_t calls;
+    uint64_t calls, ids;
     int version, kind;
     char violation[256];
 } world;
@@ -434,7 +436,7 @@ static void run_until(struct standin_stream *stream, uint64_t position)
     }
 }
 
-static void queue(struct standin_stream *stream, struct work what)
+static void append(struct standin_stream *stream, struct work what)
 {
     struct work *work = malloc(sizeof *work);
     if (work == NULL) {
@@ -447,11 +449,54 @@ static void queue(struct standin_stream *stream, struct work what)
     stream->queued++;
 }
 
-/* The stream of a handle; null is the current context's default one. */
+static void append_wait(struct standin_stream *stream, struct standin_stream *other)
+{
+    if (other != stream && other->done < other->queued) {
+        append(stream, (struct work){.kind = WAIT, .other = other, .position = other->queued});
+    }
+}
+
+/* Queues work. On the default stream it comes after all blocking streams, and they come after it. */
+static void queue(struct standin_stream *stream, struct work what)
+{
+    if (stream->captured) {
+        return;
+    }
+    struct standin_stream *shared = &world.defaults[stream->context->device];
+    for (unsigned i = 0; stream == shared && i < world.stream_count; i++) {
+        if (world.streams[i]->blocking && world.streams[i]->context == stream->context) {
+            append_wait(stream, world.streams[i]);
+        }
+    }
+    if (stream->blocking && shared->context == stream->context) {
+        append_wait(stream, shared);
+    }
+    append(stream, what);
+}
+
+static struct standin_stream *add_stream(struct standin_stream *stream, struct standin_context *context);
+
+/* The thread's own default stream, by device. */
+static __thread struct standin_stream *own[MAX_DEVICES];
+
+static struct standin_stream *own_stream(struct standin_context *context)
+{
+    struct standin_stream **place = &own[context->device];
+    if (*place == NULL) {
+        *place = add_stream(malloc(sizeof **place), context);
+        (*place)->blocking = 1;
+    }
+    return *place;
+}
+
+/* The stream of a handle; null and 1 are the current context's default one, 2 is the thread's own. */
 static struct standin_stream *stream_of(struct standin_stream *stream)
 {
-    if (stream == NULL) {
-        return current != NULL && current == &world.contexts[current->device] ? &world.defaults[current->device] : NULL;
+    if ((uintptr_t)stream <= 2) {
+        if (current == NULL || current != &world.contexts[current->device]) {
+            return NULL;
+        }
+        return (uintptr_t)stream == 2 ? own_stream(current) : &world.defaults[current->device];
     }
     for (unsigned i = 0; i < world.stream_count; i++) {
         if (world.streams[i] == stream && !stream->gone) {
@@ -532,7 +577,8 @@ int standin_record(struct standin_event *event, struct standin_stream *handle)
         return STANDIN_OTHER_CONTEXT;
     }
     queue(stream, (struct work){.kind = RECORD});
-    event->stream = stream;
+    event->was_captured = stream->captured;
+    event->stream = stream->captured ? NULL : stream;
     event->position = stream->queued;
     return STANDIN_OK;
 }
@@ -542,6 +588,11 @@ int standin_wait(struct standin_stream *handle, struct standin_event *event)
     struct standin_stream *stream = stream_of(handle);
     if (!is_event(event) || stream == NULL) {
         return STANDIN_BAD_HANDLE;
+    }
+    if (event->was_captured) {
+        /* The stream joins the capture. */
+        stream->captured = 1;
+        return STANDIN_OK;
     }
     if (event->stream == NULL && (event->was_reset || world.reuses_events)) {
         return STANDIN_OK;
@@ -583,6 +634,9 @@ int standin_stream_query(struct standin_stream *handle)
     if (stream == NULL) {
         return STANDIN_BAD_HANDLE;
     }
+    if (stream->captured) {
+        return standin_wrong("asked a stream that is captured");
+    }
     return stream->done < stream->queued ? STANDIN_PENDING : STANDIN_OK;
 }
 
@@ -591,6 +645,9 @@ int standin_stream_synchronise(struct standin_stream *handle)
     struct standin_stream *stream = stream_of(handle);
     if (stream == NULL) {
         return STANDIN_BAD_HANDLE;
+    }
+    if (stream->captured) {
+        return standin_wrong("waited for a stream that is captured");
     }
     run_until(stream, stream->queued);
     return STANDIN_OK;
@@ -621,7 +678,7 @@ static struct standin_stream *add_stream(struct standin_stream *stream, struct s
     if (stream == NULL || world.stream_count == MAX_STREAMS) {
         abort();
     }
-    *stream = (struct standin_stream){.context = context};
+    *stream = (struct standin_stream){.context = context, .id = ++world.ids};
     stream->tail = &stream->head;
     world.streams[world.stream_count++] = stream;
     return stream;
@@ -635,8 +692,9 @@ int standin_stream_create(struct standin_stream **stream)
     for (unsigned i = world.stream_count; i-- > 0;) {
         if (world.streams[i]->gone) {
             *stream = world.streams[i];
-            (*stream)->gone = 0;
+            (*stream)->gone = (*stream)->blocking = (*stream)->captured = 0;
             (*stream)->context = current;
+            (*stream)->id = ++world.ids;
             return STANDIN_OK;
         }
     }
@@ -680,6 +738,56 @@ int standin_stream_drop(struct standin_stream *stream)
         stream->gone = 1;
     }
     return result;
+}
+
+void standin_stream_blocks(struct standin_stream *stream)
+{
+    stream->blocking = 1;
+}
+
+uint64_t standin_stream_id(struct standin_stream *handle)
+{
+    struct standin_stream *stream = stream_of(handle);
+    return stream != NULL ? stream->id : 0;
+}
+
+int standin_capture(struct standin_stream *handle, int on)
+{
+    struct standin_stream *stream = stream_of(handle);
+    if (stream == NULL) {
+        return STANDIN_BAD_HANDLE;
+    }
+    stream->captured = on;
+    for (unsigned i = 0; !on && i < world.stream_count; i++) {
+        /* The others have joined it. */
+        world.streams[i]->captured = 0;
+    }
+    return STANDIN_OK;
+}
+
+int standin_is_captured(struct standin_stream *handle)
+{
+    struct standin_stream *stream = stream_of(handle);
+    return stream != NULL ? stream->captured : -1;
+}
+
+unsigned standin_captures(void)
+{
+    unsigned captures = 0;
+    for (unsigned i = 0; i < world.stream_count; i++) {
+        captures += world.streams[i]->captured != 0;
+    }
+    return captures;
+}
+
+void standin_context_end(struct standin_context *context)
+{
+    run_context(context);
+    for (unsigned i = 0; i < world.stream_count; i++) {
+        struct standin_stream *stream = world.streams[i];
+        int is_default = stream == &world.defaults[context->device] || stream == own[context->device];
+        stream->gone |= stream->context == context && !is_default;
+    }
 }
 
 int standin_reset(struct standin_event *event, struct standin_stream *handle)
@@ -860,6 +968,7 @@ unsigned standin_is_current(void)
 void standin_kernel(struct standin_stream *stream, uint64_t at, uint64_t bytes, int expected, int value)
 {
     pthread_mutex_lock(&lock);
+    stream = (uintptr_t)stream <= 2 ? stream_of(stream) : stream;
     queue(stream, (struct work){.kind = KERNEL, .at = at, .bytes = bytes, .expected = expected, .value = value});
     pthread_mutex_unlock(&lock);
 }

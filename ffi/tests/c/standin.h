@@ -96,6 +96,18 @@ int standin_queue(struct standin_stream *stream, uint64_t at, uint64_t bytes, vo
 int standin_may_use(uint64_t at, uint64_t bytes);
 /** All streams of the current context. */
 int standin_synchronise(void);
+/** The default stream that all threads share (`1`, and null) orders itself against this one, as CUDA documents. */
+void standin_stream_blocks(struct standin_stream *stream);
+/** A number that no other stream has had; 0: it is none. */
+uint64_t standin_stream_id(struct standin_stream *handle);
+/** The stream's calls are captured from now on (1), or no longer (0): nothing is queued. */
+int standin_capture(struct standin_stream *handle, int on);
+/** Whether it is captured; -1: it is none. */
+int standin_is_captured(struct standin_stream *handle);
+/** How many streams are. */
+unsigned standin_captures(void);
+/** All that is in a context ends: its work, streams and events. */
+void standin_context_end(struct standin_context *context);
 /** The context of a stream; null: it is none. A null stream is the current context's default one. */
 struct standin_context *standin_owner(struct standin_stream *stream);
 

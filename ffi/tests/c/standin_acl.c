@@ -231,6 +231,13 @@ CALL(aclrtGetDevice, (int32_t * device), int result = context(); if (result == S
     *device = (int32_t)standin_current()->device;
 })
 
+/* Whoever has set it. */
+CALL(aclrtResetDeviceForce, (int32_t device), struct standin_context *found = standin_context((unsigned)device);
+     int result = found != NULL && found->uses > 0 ? SUCCESS : INVALID_DEVICE; if (result == SUCCESS) {
+         standin_context_end(found);
+         found->uses = 0;
+     })
+
 CALL(aclrtCreateContext, (void **made, int32_t device), struct standin_context *found = standin_foreign((unsigned)device);
      int result = found != NULL ? SUCCESS : INVALID_DEVICE; if (result == SUCCESS) {
          standin_set_current(found);

@@ -97,6 +97,24 @@ static int asks_for_memory(const struct properties *what)
            what->location.id >= 0 && (unsigned)what->location.id < standin_devices();
 }
 
+#ifdef STANDIN_HIP
+#define ALLOWED SUCCESS
+#else
+/* How the thread takes captures of other streams: 0 and 1 forbid calls that CUDA calls unsafe, 2 does not. */
+static __thread int capture_mode;
+
+/* The code of a call that may end a capture: 0 where it does not. */
+static int allowed(const char *name)
+{
+    if (standin_captures() == 0 || capture_mode == 2) {
+        return SUCCESS;
+    }
+    standin_wrong("%s during a capture", name);
+    return 900;
+}
+#define ALLOWED allowed(__func__)
+#endif
+
 CALL(cuDriverGetVersion, hipRuntimeGetVersion, (int *version), int result = SUCCESS;
      *version = standin_wanted_version() != 0 ? standin_wanted_version() : VERSION;)
 
@@ -161,9 +179,9 @@ CALL(cuMemAddressFree, hipMemAddressFree, (address base, size_t bytes),
 CALL(cuMemCreate, hipMemCreate,
      (allocation_handle * handle, size_t bytes, const struct properties *what, unsigned long long flags),
      uint64_t found = 0;
-     int result = INVALID_VALUE; if (handle == NULL || flags != 0 || !asks_for_memory(what)) {
-         standin_wrong("created something else than pinned memory of a device");
-     } else {
+     int result = ALLOWED; if (handle == NULL || flags != 0 || !asks_for_memory(what)) {
+         result = code(standin_wrong("created something else than pinned memory of a device"));
+     } else if (result == SUCCESS) {
          result = code(standin_create((unsigned)what->location.id, bytes, &found));
          *handle = (allocation_handle)found;
      })
@@ -181,7 +199,9 @@ CALL(cuMemSetAccess, hipMemSetAccess, (address at, size_t bytes, const struct ac
      } else { result = code(standin_access((uint64_t)at, bytes, (unsigned)access->location.id)); })
 
 CALL(cuMemUnmap, hipMemUnmap, (address at, size_t bytes),
-     int result = bytes == 0 ? code(standin_wrong("unmapped no bytes")) : code(standin_unmap((uint64_t)at, bytes));)
+     int result = ALLOWED; if (result == SUCCESS) {
+         result = bytes == 0 ? code(standin_wrong("unmapped no bytes")) : code(standin_unmap((uint64_t)at, bytes));
+     })
 
 CALL(cuEventCreate, hipEventCreateWithFlags, (struct standin_event **event, unsigned flags),
      int result = !has_context() ? INVALID_CONTEXT
@@ -194,7 +214,8 @@ CALL(cuEventDestroy_v2, hipEventDestroy, (struct standin_event * event),
 CALL(cuEventRecord, hipEventRecord, (struct standin_event * event, struct standin_stream *stream),
      int result = code(standin_record(event, stream));)
 
-CALL(cuEventQuery, hipEventQuery, (struct standin_event * event), int result = code(standin_event_query(event));)
+CALL(cuEventQuery, hipEventQuery, (struct standin_event * event),
+     int result = ALLOWED != SUCCESS ? 900 : code(standin_event_query(event));)
 
 CALL(cuEventSynchronize, hipEventSynchronize, (struct standin_event * event),
      int result = code(standin_event_synchronise(event));)
@@ -217,3 +238,8 @@ CALL(cuStreamQuery, hipStreamQuery, (struct standin_stream * stream), int result
 
 CALL(cuStreamSynchronize, hipStreamSynchronize, (struct standin_stream * stream),
      int result = code(standin_stream_synchronise(stream));)
+
+#ifndef STANDIN_HIP
+CALL(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, (int *mode), int before = capture_mode;
+     int result = SUCCESS; capture_mode = *mode; *mode = before;)
+#endif

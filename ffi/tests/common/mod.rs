@@ -63,6 +63,22 @@ pub(crate) fn libraries(test: &str) -> PathBuf {
     folder
 }
 
+/// Builds a library that stands in front of a vendor's, as it is now, and puts it into a folder under its installed name.
+pub(crate) fn in_front(package: &str, folder: &Path) -> PathBuf {
+    let own = std::env::current_exe().unwrap();
+    let target = own.ancestors().nth(3).unwrap();
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--quiet", "--package", package, "--target-dir"]).arg(target).current_dir(file(".."));
+    assert!(cargo.status().unwrap().success(), "{cargo:?}");
+    let name = format!("lib{}.so", package.replace('-', "_"));
+    std::fs::create_dir_all(folder).unwrap();
+    let (whole, made) = (folder.join(format!("{}.new", std::process::id())), folder.join(&name));
+    // Each test may be a process of its own: whoever loads it meanwhile must find a whole file.
+    std::fs::copy(target.join("debug").join(&name), &whole).unwrap();
+    std::fs::rename(&whole, &made).unwrap();
+    made
+}
+
 /// Compiles sources into a program that is linked with one of the libraries.
 pub(crate) fn program(language: Language, sources: &[&Path], libraries: &Path, library: &str, name: &str) -> PathBuf {
     let made = scratch(name);

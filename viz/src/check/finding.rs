@@ -1,5 +1,6 @@
 //! What is reported: kinds of faults, the operations they are about, and what is missing between those.
 
+use crate::model::Fact;
 use weir::id::{AllocId, EventId, PoolId, StreamId};
 use weir::trace::Verb;
 use weir::units::{Bytes, DevicePtr, Nanos, Seq};
@@ -70,6 +71,22 @@ impl Fault {
         Self::PoolGone,
         Self::StaleId,
     ];
+
+    /// What the log must record for this to be told.
+    #[must_use]
+    pub const fn rests_on(self) -> &'static [Fact] {
+        match self {
+            Self::UseBeforeMalloc
+            | Self::FreeBeforeMalloc
+            | Self::FreeBeforeUse
+            | Self::ReuseBeforeFree
+            | Self::ReuseBeforeUse => &[Fact::Order, Fact::Addresses],
+            Self::UnmappedPending => &[Fact::Order, Fact::Reserved],
+            Self::GivenTwice => &[Fact::Addresses],
+            Self::UnmappedInUse | Self::MappedTwice | Self::NotMapped => &[Fact::Reserved, Fact::Addresses],
+            _ => &[],
+        }
+    }
 
     /// The kind's name, for scripts.
     #[must_use]

@@ -24,6 +24,8 @@ pub use finding::{Clue, Fault, Finding, Memory, Missing, Operation, What};
 pub use judge::Checker;
 
 use crate::decode;
+use crate::model::Unrecorded;
+use crate::origin::Origin;
 use crate::source::{self, SourceError};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -106,11 +108,13 @@ pub fn read(name: &str, bytes: &[u8], told: Told) -> Result<Report, SourceError>
     let mut checker = Checker::new(told);
     let mut damages = Vec::new();
     let (mut anything, mut more) = (false, 0_u64);
+    let origin = Origin::of(bytes);
     decode::each("checking", bytes, |read| match read {
         Ok(stamped) => {
             anything = true;
             checker.push(&stamped);
         }
+        Err(damage) if origin.expects(&damage) => checker.damage(damage.kind),
         Err(damage) => {
             checker.damage(damage.kind);
             if damages.len() < MOST_DAMAGES {
@@ -127,5 +131,28 @@ pub fn read(name: &str, bytes: &[u8], told: Told) -> Result<Report, SourceError>
     if more > 0 {
         damages.push(format!("and {more} more damaged places"));
     }
-    Ok(Report { name: name.to_owned(), damages, ..checker.finish() })
+    damages.extend(origin.damages);
+    let mut report = Report { name: name.to_owned(), damages, ..checker.finish() };
+    report.spare(origin.unrecorded);
+    Ok(report)
+}
+
+impl Report {
+    /// Sets aside what a log shows that lacks these facts throughout: nobody can say.
+    fn spare(&mut self, unrecorded: Unrecorded) {
+        if unrecorded.is_empty() {
+            return;
+        }
+        let open = |fault: Fault| fault.rests_on().iter().any(|fact| unrecorded.has(*fact));
+        let (aside, kept) = self.findings.drain(..).partition(|finding| open(finding.fault));
+        self.findings = kept;
+        let aside: Vec<Finding> = aside;
+        // Those beyond the list are of the kinds that are counted.
+        let counted: u64 = self.by_fault.iter().filter(|(fault, _)| open(**fault)).map(|(_, count)| count).sum();
+        let more = counted.saturating_sub(aside.len() as u64);
+        self.by_fault.retain(|fault, _| !open(*fault));
+        self.more = self.more.saturating_sub(more);
+        self.more_not_judged += more;
+        self.not_judged.extend(aside);
+    }
 }

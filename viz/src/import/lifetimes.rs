@@ -98,6 +98,7 @@ impl End {
     fn row(self) -> Row {
         Row {
             at: Spot::Line(self.line),
+            time: None,
             action: if self.action == FREE { Action::Free } else { Action::Allocate },
             pointer: self.number as u64 + 1,
             size: Some(self.size),

@@ -1,6 +1,8 @@
 //! Reads CSV files with the header of RAPIDS RMM's log, row by row.
 
+use super::recording::{Happening, Recording, What};
 use super::row::{Action, ImportError, Row, Spot, StreamKey, quoted};
+use crate::model::{Fact, Unrecorded};
 use csv::{ErrorKind, ReaderBuilder, StringRecord, Terminator, Trim};
 use std::io::{Chain, Read};
 
@@ -68,6 +70,33 @@ impl<R: Read> Iterator for Rows<R> {
     }
 }
 
+/// What a log recorded. Its times of day go on after midnight.
+pub(super) fn record(bytes: &[u8]) -> Result<Recording, ImportError> {
+    let unrecorded = Unrecorded::of(&[Fact::Source, Fact::Order, Fact::Reserved, Fact::Rounding, Fact::Limit]);
+    let mut recording = Recording::of_rows("RMM's CSV", unrecorded, Rows::new(bytes)?);
+    let ordered =
+        |happening: &Happening| matches!(happening.what, What::Record { .. } | What::Wait { .. } | What::Sync);
+    if recording.happenings.iter().any(ordered) {
+        recording.unrecorded = recording.unrecorded.but(Fact::Order);
+    }
+    if recording.overlaps() {
+        recording.unrecorded = recording.unrecorded.and(Fact::Addresses);
+        recording.happenings.iter_mut().for_each(Happening::forget_address);
+        recording.notes.push("live blocks overlap: the pointers are names, and no addresses".to_owned());
+    }
+    let (mut last, mut days) = (0, 0);
+    for time in recording.happenings.iter_mut().filter_map(|happening| happening.time.as_mut()) {
+        // Threads write their rows a little late; half a day late is the next day.
+        days += u64::from(time.saturating_add(DAY / 2) < last && last < DAY);
+        last = *time;
+        *time = time.saturating_add(days * DAY);
+    }
+    Ok(recording)
+}
+
+/// A day in nanoseconds.
+const DAY: u64 = 86_400_000_000_000;
+
 /// Whether a line is a header of this kind, if perhaps not a whole one.
 pub(super) fn is_header(line: &str) -> bool {
     let names = line.trim_start_matches('\u{feff}').split(',').map(str::trim);
@@ -104,11 +133,11 @@ impl Fields<'_> {
         if action == Action::Mark {
             return Ok(self.mark());
         }
-        // Checked although nothing depends on it: a file whose times make no sense is not the file it seems to be.
-        self.check_time()?;
+        let time = self.time()?;
         let sized = matches!(action, Action::Allocate | Action::AllocateFailure);
         Ok(Row {
             at: Spot::Line(self.line),
+            time: Some(time),
             action,
             pointer: match (action, self.text(POINTER)?) {
                 (Action::Sync, "") => 0,
@@ -129,6 +158,7 @@ impl Fields<'_> {
         let name = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         Row {
             at: Spot::Line(self.line),
+            time: self.time().ok(),
             action: Action::Mark,
             pointer: 0,
             size: None,
@@ -170,12 +200,10 @@ impl Fields<'_> {
         })
     }
 
-    fn check_time(&self) -> Result<(), ImportError> {
+    /// In nanoseconds: of the day, or what the number says in microseconds.
+    fn time(&self) -> Result<u64, ImportError> {
         let text = self.text(TIME)?;
-        if is_time(text) {
-            return Ok(());
-        }
-        Err(self.refuse(TIME, text, "a number, or HH:MM:SS.ffffff"))
+        parse_time(text).ok_or_else(|| self.refuse(TIME, text, "a number, or HH:MM:SS.ffffff"))
     }
 
     fn stream(&self, action: Action) -> Result<StreamKey, ImportError> {
@@ -219,30 +247,32 @@ fn from_hex(digits: &str) -> Option<u64> {
 }
 
 /// A number, or a time of day. Some versions of RMM put a colon before the fraction.
-fn is_time(text: &str) -> bool {
+fn parse_time(text: &str) -> Option<u64> {
     if text.contains(':') {
-        return is_time_of_day(text);
+        return time_of_day(text);
     }
-    let number = text.parse::<f64>();
-    number.is_ok_and(|time| time.is_finite())
+    // Numbers below zero are taken for the beginning; too large ones for the end of time.
+    text.parse::<f64>().ok().filter(|time| time.is_finite()).map(|micros| (micros * 1e3) as u64)
 }
 
-fn is_time_of_day(text: &str) -> bool {
+fn time_of_day(text: &str) -> Option<u64> {
     let mut parts = text.splitn(3, ':');
-    let below = |part: Option<&str>, limit: u8| {
-        part.is_some_and(|part| part.len() == 2 && part.parse::<u8>().is_ok_and(|number| number < limit))
+    let below = |part: &str, limit: u64| {
+        let number = part.parse::<u8>().ok().map(u64::from);
+        number.filter(|number| part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit()) && *number < limit)
     };
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let hour_and_minute = below(parts.next(), 24) && below(parts.next(), 60);
-    let Some(rest) = parts.next() else {
-        return false;
-    };
+    let hours = below(parts.next()?, 24)?;
+    let minutes = below(parts.next()?, 60)?;
+    let rest = parts.next()?;
     let (seconds, fraction) = match rest.split_once(['.', ':']) {
-        Some((seconds, fraction)) => (seconds, Some(fraction)),
-        None => (rest, None),
+        Some((seconds, fraction)) => (seconds, fraction),
+        None => (rest, "0"),
     };
     // 60 is a leap second.
-    hour_and_minute && below(Some(seconds), 61) && fraction.is_none_or(digits)
+    let seconds = below(seconds, 61)?;
+    let digits = !fraction.is_empty() && fraction.bytes().all(|byte| byte.is_ascii_digit());
+    let nanos = format!("{fraction:0<9}").get(..9).and_then(|nine| nine.parse::<u64>().ok()).filter(|_| digits)?;
+    Some(((hours * 60 + minutes) * 60 + seconds) * 1_000_000_000 + nanos)
 }
 
 fn unreadable(error: csv::Error) -> ImportError {

@@ -27,6 +27,8 @@ pub(crate) enum StreamKey {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) at: Spot,
+    /// Nanoseconds, where that is recorded.
+    pub(crate) time: Option<u64>,
     pub(crate) action: Action,
     pub(crate) pointer: u64,
     /// None where the column is blank, as it may be where nothing is allocated.

@@ -3,46 +3,147 @@
 //! The recording is a ring, so blocks may have been live before it begins. Those are found in two ways: by a free of what
 //! the recording never allocated, and in the segments, which are complete at the moment of the snapshot.
 
-use super::pickle::{Id, Pickle, Value};
-use super::row::{Action, ImportError, Row, Spot, StreamKey};
-use std::collections::{BTreeMap, HashSet};
+use super::held::Held;
+use super::pickle::{Id, Limits, Pickle, Value, salvage};
+use super::recording::{Happening, Recording, What};
+use super::row::{ImportError, Spot, StreamKey};
+use crate::model::{Fact, Unrecorded};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// One device's part of a snapshot.
 pub(super) struct Snapshot {
-    pub(super) rows: Vec<Row>,
+    pub(super) happenings: Vec<Happening>,
     /// What a reader should know beside.
     pub(super) notes: Vec<String>,
 }
 
 /// A block that was live before the recording.
 struct Seed {
-    bytes: u64,
+    asked: u64,
+    given: Option<u64>,
     stream: u64,
+}
+
+/// The lists that a snapshot consists of.
+struct Lists<'p> {
+    entries: Vec<&'p [Id]>,
+    segments: BTreeMap<usize, Vec<Id>>,
+}
+
+impl<'p> Lists<'p> {
+    fn of(pickle: &'p Pickle<'_>) -> Result<Self, ImportError> {
+        let (segments, traces) = (list(pickle, "segments")?, list(pickle, "device_traces")?);
+        let entries = traces.iter().map(|trace| pickle.elements(*trace).unwrap_or_default()).collect();
+        Ok(Self { entries, segments: by_device(pickle, segments)? })
+    }
+
+    /// The lists of a file that is cut: those that are there.
+    fn of_part(pickle: &'p Pickle<'_>) -> Result<Self, ImportError> {
+        let traces = list(pickle, "device_traces").unwrap_or_default();
+        let entries = traces.iter().map(|trace| pickle.elements(*trace).unwrap_or_default()).collect();
+        Ok(Self { entries, segments: by_device(pickle, list(pickle, "segments").unwrap_or_default())? })
+    }
+
+    fn part<'a>(&self, pickle: &'p Pickle<'a>, device: usize) -> Part<'p, 'a> {
+        let number = u32::try_from(device).unwrap_or(u32::MAX);
+        let (happenings, seeds, seen) = (Vec::new(), BTreeMap::new(), HashSet::new());
+        let blank = self.segments.get(&device).into_iter().flatten();
+        let segments = blank.filter_map(|segment| {
+            let number = |key| number_of(pickle, *segment, key, Spot::Before).ok();
+            Some((number("address")?, number("total_size")?))
+        });
+        Part { pickle, device: number, happenings, seeds, seen, segments: segments.collect() }
+    }
+
+    fn devices(&self) -> impl Iterator<Item = usize> {
+        let mut all: Vec<usize> = self.segments.keys().copied().collect();
+        all.extend((0..self.entries.len()).filter(|device| self.entries.get(*device).is_some_and(|e| !e.is_empty())));
+        all.sort_unstable();
+        all.dedup();
+        all.into_iter()
+    }
+}
+
+fn list<'p>(pickle: &'p Pickle<'_>, key: &'static str) -> Result<&'p [Id], ImportError> {
+    let found = pickle.field(pickle.root(), key);
+    let elements = found.and_then(|list| pickle.elements(list));
+    elements.ok_or_else(|| {
+        let found = found.map_or(pickle.value(pickle.root()).kind(), |found| pickle.value(found).kind());
+        let expected = "a dict with the lists segments and device_traces".to_owned();
+        ImportError { at: Spot::File, column: Some(key), found: found.to_owned(), expected }
+    })
 }
 
 /// Reads the part of a device; where none is named, of the one that did most.
 pub(super) fn read(pickle: &Pickle<'_>, wanted: Option<usize>) -> Result<Snapshot, ImportError> {
-    let list = |key: &'static str| {
-        let found = pickle.field(pickle.root(), key);
-        let elements = found.and_then(|list| pickle.elements(list));
-        elements.ok_or_else(|| {
-            let found = found.map_or(pickle.value(pickle.root()).kind(), |found| pickle.value(found).kind());
-            let expected = "a dict with the lists segments and device_traces".to_owned();
-            ImportError { at: Spot::File, column: Some(key), found: found.to_owned(), expected }
-        })
-    };
-    let (segments, traces) = (list("segments")?, list("device_traces")?);
-    let entries = traces.iter().map(|trace| pickle.elements(*trace).unwrap_or_default()).collect::<Vec<_>>();
-    let segments = by_device(pickle, segments)?;
-    let device = choose(&entries, &segments, wanted)?;
-    let mut part = Part { pickle, rows: Vec::new(), seeds: BTreeMap::new(), seen: HashSet::new() };
-    for (number, entry) in entries.get(device).copied().unwrap_or_default().iter().enumerate() {
+    let lists = Lists::of(pickle)?;
+    let device = choose(&lists.entries, &lists.segments, wanted)?;
+    let mut part = lists.part(pickle, device);
+    for (number, entry) in lists.entries.get(device).copied().unwrap_or_default().iter().enumerate() {
         part.entry(*entry, Spot::Entry(number as u64))?;
     }
-    for segment in segments.get(&device).into_iter().flatten() {
+    for segment in lists.segments.get(&device).into_iter().flatten() {
         part.segment(*segment)?;
     }
-    Ok(Snapshot { notes: notes(&part, &entries, device), rows: part.finish() })
+    Ok(Snapshot { notes: notes(&part, &lists.entries, device), happenings: part.finish() })
+}
+
+/// What a snapshot recorded, of all devices. Of a file that is cut what is there.
+pub(super) fn record(bytes: &[u8]) -> Result<Recording, ImportError> {
+    let unrecorded = Unrecorded::of(&[Fact::Source, Fact::Order, Fact::Rounding, Fact::Limit]);
+    let mut recording = Recording::new("a memory snapshot of PyTorch", unrecorded);
+    let (pickle, cut) = salvage(bytes, Limits::DEFAULT)?;
+    let lists = match cut {
+        None => Lists::of(&pickle)?,
+        Some(cut) => {
+            recording.damage(cut);
+            Lists::of_part(&pickle)?
+        }
+    };
+    for device in lists.devices() {
+        let mut part = lists.part(&pickle, device);
+        for (number, entry) in lists.entries.get(device).copied().unwrap_or_default().iter().enumerate() {
+            if let Err(error) = part.entry(*entry, Spot::Entry(number as u64)) {
+                recording.damage(format!("device {device}, {error}"));
+            }
+        }
+        for segment in lists.segments.get(&device).into_iter().flatten() {
+            if let Err(error) = part.segment(*segment) {
+                recording.damage(format!("device {device}, {error}"));
+            }
+        }
+        if !part.seeds.is_empty() {
+            let count = part.seeds.len();
+            recording.notes.push(format!("device {device}: {count} blocks were live before the recording began"));
+        }
+        recording.happenings.extend(part.finish());
+    }
+    if recording.happenings.iter().all(|happening| happening.time.is_none()) {
+        recording.unrecorded = recording.unrecorded.and(Fact::Times);
+    }
+    if !recording.happenings.iter().any(|happening| matches!(happening.what, What::Map { .. })) {
+        recording.unrecorded = recording.unrecorded.and(Fact::Reserved);
+    }
+    in_time(&mut recording.happenings);
+    Ok(recording)
+}
+
+/// Brings the devices' events together by their times. A device's own stay in their order, whatever its clock says; those
+/// without a time go with the next that has one.
+fn in_time(happenings: &mut [Happening]) {
+    let mut next: HashMap<u32, u64> = HashMap::new();
+    for happening in happenings.iter_mut().rev() {
+        match happening.time {
+            Some(time) => drop(next.insert(happening.device, time)),
+            None => happening.time = next.get(&happening.device).copied(),
+        }
+    }
+    let mut last: HashMap<u32, u64> = HashMap::new();
+    happenings.sort_by_cached_key(|happening| {
+        let last = last.entry(happening.device).or_default();
+        *last = happening.time.unwrap_or(*last).max(*last);
+        *last
+    });
 }
 
 fn by_device(pickle: &Pickle<'_>, segments: &[Id]) -> Result<BTreeMap<usize, Vec<Id>>, ImportError> {
@@ -90,14 +191,17 @@ fn notes(part: &Part<'_, '_>, entries: &[&[Id]], device: usize) -> Vec<String> {
     notes
 }
 
-/// The entries and segments of one device on their way to rows.
+/// The entries and segments of one device on their way to what happened.
 struct Part<'p, 'a> {
     pickle: &'p Pickle<'a>,
-    rows: Vec<Row>,
+    device: u32,
+    happenings: Vec<Happening>,
     /// By address.
     seeds: BTreeMap<u64, Seed>,
     /// Addresses that the recording tells of.
     seen: HashSet<u64>,
+    /// Segments at the moment of the snapshot: address and size.
+    segments: Vec<(u64, u64)>,
 }
 
 impl Part<'_, '_> {
@@ -108,46 +212,54 @@ impl Part<'_, '_> {
             let expected = "the name of an action, such as alloc".to_owned();
             return Err(ImportError { at, column: Some("action"), found, expected });
         };
-        match *action {
+        let (pickle, action) = (self.pickle, *action);
+        let number = |key| number_of(pickle, entry, key, at);
+        match action {
             b"alloc" => {
-                let row = self.row(entry, at, Action::Allocate)?;
-                self.seen.insert(row.pointer);
-                self.rows.push(row);
+                let (address, asked) = (number("addr")?, number("size")?);
+                self.seen.insert(address);
+                let what = What::Allocate { block: address, address: Some(address), asked, given: None, label: None };
+                self.push(entry, at, what)
             }
             // Only when other streams are done with it too it can be used again.
-            b"free_requested" => {
-                let row = self.row(entry, at, Action::Free)?;
-                self.freed(&row);
-            }
+            b"free_requested" => self.freed(number("addr")?, number("size")?, number("stream")?),
             b"free_completed" | b"free" => {
-                let row = self.row(entry, at, Action::Free)?;
-                self.freed(&row);
-                self.rows.push(row);
+                let (block, size) = (number("addr")?, number("size")?);
+                self.freed(block, size, number("stream")?)?;
+                self.push(entry, at, What::Free { block, size: Some(size) })
             }
-            b"oom" => self.rows.push(Row {
-                at,
-                action: Action::AllocateFailure,
-                pointer: 0,
-                size: Some(0),
-                stream: StreamKey::One(0),
-                name: None,
-            }),
-            // What the allocator itself got and gave back, and remarks.
-            _ => {}
+            b"oom" => self.push(entry, at, What::Refused { bytes: number("size").unwrap_or(0) }),
+            b"segment_alloc" | b"segment_map" => {
+                let what = What::Map { address: number("addr")?, bytes: number("size")? };
+                self.push(entry, at, what)
+            }
+            b"segment_free" | b"segment_unmap" => {
+                let what = What::Unmap { address: number("addr")?, bytes: number("size")? };
+                self.push(entry, at, what)
+            }
+            // Remarks.
+            _ => Ok(()),
         }
+    }
+
+    fn push(&mut self, entry: Id, at: Spot, what: What) -> Result<(), ImportError> {
+        let of_stream = matches!(what, What::Allocate { .. } | What::Free { .. });
+        let stream = match number_of(self.pickle, entry, "stream", at) {
+            Ok(stream) => stream,
+            Err(error) if of_stream => return Err(error),
+            Err(_) => 0,
+        };
+        let micros = number_of(self.pickle, entry, "time_us", at).ok();
+        let (time, stream) = (micros.map(|micros| micros.saturating_mul(1000)), StreamKey::One(stream));
+        self.happenings.push(Happening { at, time, device: self.device, stream, what });
         Ok(())
     }
 
-    fn row(&self, entry: Id, at: Spot, action: Action) -> Result<Row, ImportError> {
-        let number = |key| number_of(self.pickle, entry, key, at);
-        let (pointer, size, stream) = (number("addr")?, number("size")?, number("stream")?);
-        Ok(Row { at, action, pointer, size: Some(size), stream: StreamKey::One(stream), name: None })
-    }
-
-    fn freed(&mut self, row: &Row) {
-        if let (true, StreamKey::One(stream)) = (self.seen.insert(row.pointer), row.stream) {
-            self.seeds.insert(row.pointer, Seed { bytes: row.size.unwrap_or(0), stream });
+    fn freed(&mut self, address: u64, asked: u64, stream: u64) -> Result<(), ImportError> {
+        if self.seen.insert(address) {
+            self.seeds.insert(address, Seed { asked, given: None, stream });
         }
+        Ok(())
     }
 
     fn segment(&mut self, segment: Id) -> Result<(), ImportError> {
@@ -170,35 +282,29 @@ impl Part<'_, '_> {
             let state = self.pickle.field(*block, "state").map(|state| self.pickle.value(state));
             let live = matches!(state, Some(Value::Text(state)) if state.starts_with(b"active"));
             if live && !self.seen.contains(&address) {
-                self.seeds.insert(address, Seed { bytes: asked, stream });
+                self.seeds.insert(address, Seed { asked, given: Some(size), stream });
             }
         }
         Ok(())
     }
 
-    /// What was live before, a mark, and what the recording tells.
-    fn finish(self) -> Vec<Row> {
-        let seeds = self.seeds.into_iter().map(|(pointer, Seed { bytes, stream })| Row {
-            at: Spot::Before,
-            action: Action::Allocate,
-            pointer,
-            size: Some(bytes),
-            stream: StreamKey::One(stream),
-            name: None,
-        });
-        let mut rows: Vec<Row> = seeds.collect();
-        if !rows.is_empty() {
-            rows.push(Row {
-                at: Spot::Before,
-                action: Action::Mark,
-                pointer: 0,
-                size: None,
-                stream: StreamKey::One(0),
-                name: Some("the recording begins".into()),
-            });
+    /// What was mapped and live before, a mark, and what the recording tells.
+    fn finish(self) -> Vec<Happening> {
+        let before = |stream, what| Happening { at: Spot::Before, time: None, device: self.device, stream, what };
+        let held = Held::before(&self.segments, &self.happenings);
+        let none = StreamKey::One(0);
+        let mut all: Vec<Happening> =
+            held.into_iter().map(|(address, bytes)| before(none, What::Map { address, bytes })).collect();
+        let live = !self.seeds.is_empty();
+        all.extend(self.seeds.into_iter().map(|(address, Seed { asked, given, stream })| {
+            let what = What::Allocate { block: address, address: Some(address), asked, given, label: None };
+            before(StreamKey::One(stream), what)
+        }));
+        if live {
+            all.push(before(none, What::Mark { name: Some("the recording begins".into()) }));
         }
-        rows.extend(self.rows);
-        rows
+        all.extend(self.happenings);
+        all
     }
 }
 

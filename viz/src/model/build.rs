@@ -4,8 +4,8 @@ use super::curve::Tally;
 use super::owned::owned;
 use super::owners::Spans;
 use super::{
-    Curve, Definition, EventIx, Gap, Kind, LifeIx, Link, MarkAt, Model, NameIx, Oddity, Pool, PoolIx, Run, Stream,
-    StreamIx,
+    Curve, Definition, EventIx, Fact, Gap, Kind, LifeIx, Link, MarkAt, Model, NameIx, Oddity, Pool, PoolIx, Run,
+    Stream, StreamIx, Unrecorded,
 };
 use foldhash::HashMap;
 use weir::driver::Properties;
@@ -40,6 +40,9 @@ pub struct Builder {
 pub(super) struct Making {
     pub(super) used: Tally,
     pub(super) reserved: Tally,
+    /// Sums that a translated log states, in place of counting.
+    pub(super) stated_used: Vec<(EventIx, u64)>,
+    pub(super) stated_reserved: Vec<(EventIx, u64)>,
     pub(super) threshold: Vec<(EventIx, u64)>,
     pub(super) threshold_now: u64,
     pub(super) live: Spans<LifeIx>,
@@ -52,6 +55,12 @@ pub(super) struct Making {
 }
 
 impl Builder {
+    /// A builder for a log that lacks these facts throughout.
+    #[must_use]
+    pub fn without(unrecorded: Unrecorded) -> Self {
+        Self { model: Model { unrecorded, ..Model::default() }, ..Self::default() }
+    }
+
     /// Takes the next record.
     pub fn push(&mut self, stamped: &Stamped<'_>) {
         let Some(kind) = Kind::of(&stamped.record) else {
@@ -137,7 +146,15 @@ impl Builder {
         let pool = &mut self.model.pools[at.at()];
         pool.used = making.used.finish();
         pool.reserved = making.reserved.finish();
-        if !whole {
+        let stated = |all: &[(EventIx, u64)]| all.first().map(|first| Curve::new(first.1, all));
+        let (used, reserved) = (stated(&making.stated_used), stated(&making.stated_reserved));
+        let counted = used.is_none() && reserved.is_none();
+        pool.used = used.unwrap_or_else(|| std::mem::take(&mut pool.used));
+        pool.reserved = reserved.unwrap_or_else(|| std::mem::take(&mut pool.reserved));
+        if self.model.unrecorded.has(Fact::Reserved) {
+            // All that is known of it: it is not less than what is used.
+            pool.reserved = pool.used.clone();
+        } else if !whole && counted {
             // Live blocks lie in mapped memory, whatever is missing.
             pool.used = pool.used.at_most(&pool.reserved);
         }
@@ -314,8 +331,12 @@ impl Builder {
             Record::PoolDestroyed { pool, leaked } => self.destroy_pool(event, pool, leaked),
             Record::AttributeSet { pool, attribute, value } => {
                 let at = self.pool(pool);
-                if attribute == Attribute::ReleaseThreshold {
-                    self.set_threshold(at, event, value);
+                match attribute {
+                    Attribute::ReleaseThreshold => self.set_threshold(at, event, value),
+                    // In translated logs: sums that the log states.
+                    Attribute::ReservedMemCurrent => self.making[at.at()].stated_reserved.push((event, value)),
+                    Attribute::UsedMemCurrent => self.making[at.at()].stated_used.push((event, value)),
+                    _ => {}
                 }
             }
             Record::Use { id, stream, .. } => {

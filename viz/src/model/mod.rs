@@ -13,6 +13,7 @@ mod pool;
 #[cfg(test)]
 mod scale;
 mod settle;
+mod unrecorded;
 
 pub use build::Builder;
 pub use curve::Curve;
@@ -22,6 +23,7 @@ pub use index::{EventIx, FindingIx, LifeIx, NameIx, PoolIx, StreamIx};
 pub use life::{Birth, Death, Life, WaitedFor};
 pub use owners::Link;
 pub use pool::{Definition, Pool, Run, Signs, State};
+pub use unrecorded::{Fact, Unrecorded};
 
 use weir::driver::Properties;
 use weir::error::Point;
@@ -93,6 +95,8 @@ pub struct Model {
     pub odd: u64,
     /// What is wrong, once the log was checked.
     pub findings: Findings,
+    /// What the log lacks throughout: it was translated from another allocator's.
+    pub unrecorded: Unrecorded,
     /// The version that wrote the log.
     pub version: Option<(u16, u16, u16)>,
     names: Vec<String>,

@@ -2,7 +2,7 @@
 
 use super::build::{Builder, signed};
 use super::owners::Span;
-use super::{Birth, Death, EventIx, Life, LifeIx, Link, NameIx, PoolIx, Run, StreamIx};
+use super::{Birth, Death, EventIx, Fact, Life, LifeIx, Link, NameIx, PoolIx, Run, StreamIx};
 use std::ops::Range;
 use weir::id::{AllocId, LabelId, PoolId};
 use weir::trace::{MapReason, Points, Record, UnmapReason};
@@ -18,6 +18,7 @@ impl Builder {
         let life = LifeIx::next_of(self.model.lives.len());
         let from = self.settle_in(event, pool, life, offset.0, offset.0.saturating_add(given.0));
         let points = self.keep_points(&points);
+        let recorded = Some(source).filter(|_| !self.model.unrecorded.has(Fact::Source));
         self.model.lives.push(Life {
             pool,
             id,
@@ -28,7 +29,7 @@ impl Builder {
             seq,
             label,
             name,
-            source: Some(source),
+            source: recorded,
             birth: Birth::Malloc(event),
             death: Death::Live,
             points: points.0,
@@ -39,7 +40,9 @@ impl Builder {
         self.making[pool.at()].used.add(event, signed(given.0));
         let pool = &mut self.model.pools[pool.at()];
         pool.lives.push(life);
-        pool.by_source[source as usize].push(event);
+        if let Some(source) = recorded {
+            pool.by_source[source as usize].push(event);
+        }
         life.0
     }
 

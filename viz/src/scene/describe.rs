@@ -2,7 +2,7 @@
 
 use super::map::stream_name;
 use super::{Selection, source_words, ticks};
-use crate::model::{Birth, Death, EventIx, Kind, Life, LifeIx, Link, Model, Payload};
+use crate::model::{Birth, Death, EventIx, Fact, Kind, Life, LifeIx, Link, Model, Payload};
 use weir::policy::{Blocking, Capture, Growth, Release, Tuning};
 use weir::trace::{MapReason, Record, Refusal, UnmapReason, text};
 use weir::units::Bytes;
@@ -232,7 +232,7 @@ fn event_details(model: &Model, event: EventIx) -> Vec<Line> {
             let words = format!(
                 "used {}, reserved {}, {} live",
                 ticks::bytes(state.used),
-                ticks::bytes(state.reserved),
+                reserved_words(model, state.reserved),
                 ticks::count(state.live as u64)
             );
             lines.push(line("after it", format!("pool {}: {words}", pool.id)));
@@ -270,6 +270,11 @@ fn fields(model: &Model, event: EventIx) -> Vec<Line> {
     lines
 }
 
+/// Reserved bytes, where the log records them.
+pub(super) fn reserved_words(model: &Model, bytes: u64) -> String {
+    if model.unrecorded.has(Fact::Reserved) { "not recorded".to_owned() } else { ticks::bytes(bytes) }
+}
+
 fn life_details(model: &Model, at: LifeIx) -> Vec<Line> {
     let life = model.life(at);
     let mut lines = vec![line("allocation", format!("#{}", life.id))];
@@ -282,8 +287,9 @@ fn life_details(model: &Model, at: LifeIx) -> Vec<Line> {
         Some(asked) => line("asked", ticks::bytes_exact(asked.0)),
         None => line("asked", "not recorded"),
     });
-    lines.push(line("address", address(model, life)));
-    lines.push(line("stream", stream_name(model, life.stream)));
+    let recorded = |fact, words: String| if model.unrecorded.has(fact) { "not recorded".to_owned() } else { words };
+    lines.push(line("address", recorded(Fact::Addresses, address(model, life))));
+    lines.push(line("stream", recorded(Fact::Streams, stream_name(model, life.stream))));
     lines.push(line("malloc", birth(model, life)));
     lines.push(line("free", death(model, life)));
     if let (Some(born), Some(died)) =
@@ -299,9 +305,14 @@ fn life_details(model: &Model, at: LifeIx) -> Vec<Line> {
     }
     lines.push(line("source", life.source.map_or("not recorded", source_sentence)));
     waited_for(model, at, &mut lines);
-    links(model, "came from", model.came_from(at), life.given.0, &mut lines);
-    links(model, "went to", model.went_to(at), life.given.0, &mut lines);
-    if let Some(born) = life.born() {
+    if model.unrecorded.has(Fact::Addresses) {
+        lines.extend(["came from", "went to"].map(|key| line(key, "not recorded")));
+    } else {
+        links(model, "came from", model.came_from(at), life.given.0, &mut lines);
+        links(model, "went to", model.went_to(at), life.given.0, &mut lines);
+    }
+    // A translated record's fields have values where the log has none.
+    if let Some(born) = life.born().filter(|_| model.unrecorded.is_empty()) {
         lines.extend(fields(model, born));
     }
     lines

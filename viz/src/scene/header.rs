@@ -3,7 +3,7 @@
 use super::frame::{MOST_NOTICES, NOTICE, PAD};
 use super::{Anchor, Context, Paint, Pos, Rect, Stroke, map::stream_name, pos, ticks};
 use crate::font::{fit, width};
-use crate::model::{Axis, EventIx, NameIx, Pool, StreamIx};
+use crate::model::{Axis, EventIx, Fact, NameIx, Pool, StreamIx};
 
 /// Streams that the legend names.
 const MOST_STREAMS: usize = 14;
@@ -47,6 +47,7 @@ fn facts(context: &Context<'_>) -> String {
     parts.push(format!("{} records", ticks::count(model.events.len() as u64)));
     parts.push(format!("peak used {}", ticks::bytes(used)));
     parts.push(match used {
+        _ if model.unrecorded.has(Fact::Reserved) => "reserved: not recorded".to_owned(),
         0 => format!("peak reserved {}", ticks::bytes(reserved)),
         _ => format!("peak reserved {} ({:.3} × used)", ticks::bytes(reserved), reserved as f64 / used as f64),
     });
@@ -123,6 +124,9 @@ fn threshold_words(context: &Context<'_>) -> String {
         return "threshold".to_owned();
     };
     let all = pool.threshold.extremes(EventIx(0), context.model.events.end());
+    if context.model.unrecorded.has(Fact::Limit) && all == (0, 0) {
+        return "threshold: not recorded".to_owned();
+    }
     match all {
         (low, high) if low != high => "threshold".to_owned(),
         (u64::MAX, _) => "threshold: all kept".to_owned(),

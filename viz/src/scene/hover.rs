@@ -1,5 +1,6 @@
 //! What the pointer tells: painted over the scene, so that moving it rebuilds nothing.
 
+use super::describe::reserved_words;
 use super::{
     Anchor, Frame, Paint, Palette, Pos, Rect, Shape, Stroke, View, map::stream_name, message::wrap, pos, source_words,
     ticks,
@@ -81,7 +82,7 @@ fn moment_lines(model: &Model, view: &View, event: EventIx) -> Vec<String> {
         lines.push(format!(
             "used {}, reserved {}",
             ticks::bytes(pool.used.after(event)),
-            ticks::bytes(pool.reserved.after(event))
+            reserved_words(model, pool.reserved.after(event))
         ));
     }
     lines

@@ -30,8 +30,8 @@ def segment(device, address, stream, blocks):
 def trace():
     """The ring has lost how the blocks at BASE (freed here) and BASE + 4096 (live to the end) came to be."""
     a, b, c = BASE + 8192, BASE + 16384, BASE + 24576
-    return [
-        entry("segment_map", BASE, 2 << 20),
+    entries = [
+        entry("segment_alloc", BASE + (8 << 20), 2 << 20),
         entry("alloc", a, 5000),
         entry("free_requested", BASE, 4000),
         entry("free_completed", BASE, 4000),
@@ -46,7 +46,9 @@ def trace():
         entry("free_requested", c, 6000),
         entry("free_completed", c, 6000),
         entry("free_requested", a, 5000),
+        entry("segment_free", BASE + (8 << 20), 2 << 20),
     ]
+    return [{**entry, "time_us": 1000 + number} for number, entry in enumerate(entries)]
 
 
 def snapshot():

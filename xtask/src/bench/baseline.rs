@@ -3,8 +3,9 @@
 use super::figure::Measured;
 use crate::failure::Failure;
 use crate::project;
+use crate::replay::table;
 use serde_json::{Map, Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A figure may be so much above the baseline.
 const SLACK: f64 = 1.03;
@@ -64,8 +65,14 @@ pub(crate) fn compiler() -> String {
     project::first_line("rustc", &["--version"]).unwrap_or_else(|| "unknown".into())
 }
 
-fn path() -> PathBuf {
+/// The file of the instruction counts.
+pub(crate) fn counts() -> PathBuf {
     project::root().join("xtask/bench/baseline.json")
+}
+
+/// The file of the sizes on bare metal.
+pub(crate) fn sizes() -> PathBuf {
+    project::root().join("xtask/bench/sizes.json")
 }
 
 impl Baseline {
@@ -86,16 +93,40 @@ impl Baseline {
         format!("{value:#}\n")
     }
 
-    /// The committed one.
-    pub(crate) fn read() -> Result<Self, Failure> {
-        let text = std::fs::read_to_string(path()).map_err(|error| Failure::file("read", &path(), error))?;
-        Self::parse(&text).map_err(|error| Failure::file("understand", &path(), error))
+    /// The committed one of a file.
+    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
+        let text = std::fs::read_to_string(path).map_err(|error| Failure::file("read", path, error))?;
+        Self::parse(&text).map_err(|error| Failure::file("understand", path, error))
     }
 
     /// Makes it the one to be committed.
-    pub(crate) fn write(&self) -> Result<PathBuf, Failure> {
-        std::fs::write(path(), self.text()).map_err(|error| Failure::file("write", &path(), error))?;
-        Ok(path())
+    pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
+        std::fs::write(path, self.text()).map_err(|error| Failure::file("write", path, error))?;
+        tell!("written: {}", project::shown(path));
+        Ok(())
+    }
+
+    /// The figures beside the new ones.
+    pub(crate) fn table(&self, measured: &[Measured]) -> String {
+        let rows: Vec<Vec<String>> = self.compare(measured).iter().map(Compared::row).collect();
+        table(&["", "baseline", "now", "", ""], &rows)
+    }
+
+    /// Fails where a figure is worse; `command` repeats the comparison.
+    pub(crate) fn judge(&self, measured: &[Measured], command: &str) -> Result<(), Failure> {
+        let compared = self.compare(measured);
+        let compiler = compiler();
+        let other = if compiler == self.compiler {
+            String::new()
+        } else {
+            format!("; the baseline was counted with {}, this with {compiler}", self.compiler)
+        };
+        let worse: Vec<&str> = compared.iter().filter(|c| c.verdict() == Verdict::Worse).map(|c| c.name).collect();
+        if worse.is_empty() {
+            return Ok(());
+        }
+        let text = format!("more than 3 % above the baseline: {}{other}", worse.join(", "));
+        Err(Failure::Failed(format!("{text}\nrepeat it with: {command}")))
     }
 
     pub(crate) fn compare(&self, measured: &[Measured]) -> Vec<Compared> {
@@ -144,7 +175,7 @@ mod tests {
 
     #[test]
     fn the_committed_one_holds_every_figure_that_is_checked() {
-        let baseline = Baseline::read().expect("is there");
+        let baseline = Baseline::read(&counts()).expect("is there");
         let checked: Vec<&str> = FIGURES.iter().filter(|f| f.is_checked()).map(|f| f.name).collect();
         let held: Vec<&str> = baseline.figures.keys().map(String::as_str).collect();
         assert!(checked.iter().all(|name| held.contains(name)), "{held:?}");

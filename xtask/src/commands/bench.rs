@@ -1,14 +1,13 @@
 //! `bench`: instructions and times of the pool's decisions, and the same of others. Runs the package `weir-bench`, under
 //! callgrind where instructions are counted.
 
-use crate::bench::baseline::{Baseline, Compared, Verdict, compiler};
+use crate::bench::baseline::{Baseline, compiler, counts};
 use crate::bench::figure::{FIGURES, Figure, Measured};
 use crate::bench::program::Program;
 use crate::bench::{peers, threads};
 use crate::commands::no_install;
 use crate::failure::Failure;
 use crate::packages::{Permission, System, VALGRIND};
-use crate::project;
 use crate::replay::table;
 use crate::step;
 use clap::builder::PossibleValuesParser;
@@ -82,22 +81,23 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
         crate::say::text(&figures_table(&figures, &measured));
     }
     if update {
-        let path = Baseline::of(compiler(), &measured).write()?;
-        tell!("written: {}", project::shown(&path));
+        Baseline::of(compiler(), &measured).write(&counts())?;
     }
     if !check {
         return Ok(());
     }
-    let baseline = Baseline::read()?;
-    let compared = compared(&baseline, &measured);
+    let baseline = Baseline::read(&counts())?;
+    let compared = baseline.table(&measured);
     // The object stands alone.
     if arguments.get_flag("json") {
         crate::say::aside(format_args!("{compared}"));
     } else {
         crate::say::text(&compared);
     }
-    judge(&baseline, &measured)
+    baseline.judge(&measured, REPEAT)
 }
+
+const REPEAT: &str = "cargo xtask bench --check";
 
 /// What `ci` runs. Without a profiler there is nothing to compare.
 pub(crate) fn regressions(system: &System) -> Result<(), Failure> {
@@ -107,9 +107,9 @@ pub(crate) fn regressions(system: &System) -> Result<(), Failure> {
         return Ok(());
     }
     let figures: Vec<&Figure> = FIGURES.iter().filter(|figure| figure.is_checked()).collect();
-    let (baseline, measured) = (Baseline::read()?, measure(system, &figures)?);
-    crate::say::text(&compared(&baseline, &measured));
-    judge(&baseline, &measured)
+    let (baseline, measured) = (Baseline::read(&counts())?, measure(system, &figures)?);
+    crate::say::text(&baseline.table(&measured));
+    baseline.judge(&measured, REPEAT)
 }
 
 fn profiler(system: &System) -> Result<(), Failure> {
@@ -144,29 +144,6 @@ fn figures_table(figures: &[&Figure], measured: &[Measured]) -> String {
     lines.lines().zip(about).map(|(line, about)| format!("{line}   {about}").trim_end().to_owned() + "\n").collect()
 }
 
-/// Figures beside their baseline.
-fn compared(baseline: &Baseline, measured: &[Measured]) -> String {
-    let rows: Vec<Vec<String>> = baseline.compare(measured).iter().map(Compared::row).collect();
-    table(&["", "baseline", "now", "", ""], &rows)
-}
-
-/// Fails where a figure is worse.
-fn judge(baseline: &Baseline, measured: &[Measured]) -> Result<(), Failure> {
-    let compared = baseline.compare(measured);
-    let compiler = compiler();
-    let other = if compiler == baseline.compiler {
-        String::new()
-    } else {
-        format!("; the baseline was counted with {}, this with {compiler}", baseline.compiler)
-    };
-    let worse: Vec<&str> = compared.iter().filter(|c| c.verdict() == Verdict::Worse).map(|c| c.name).collect();
-    if worse.is_empty() {
-        return Ok(());
-    }
-    let text = format!("more than 3 % above the baseline: {}{other}", worse.join(", "));
-    Err(Failure::Failed(format!("{text}\nrepeat it with: cargo xtask bench --check")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,12 +155,12 @@ mod tests {
     #[test]
     fn a_regression_fails_and_is_named() {
         let baseline = Baseline::of(compiler(), &[measured("a", 100.0), measured("b", 100.0)]);
-        assert!(judge(&baseline, &[measured("a", 102.9), measured("b", 50.0)]).is_ok());
-        let failure = judge(&baseline, &[measured("a", 103.1), measured("b", 100.0)]).expect_err("is worse");
+        assert!(baseline.judge(&[measured("a", 102.9), measured("b", 50.0)], REPEAT).is_ok());
+        let failure = baseline.judge(&[measured("a", 103.1), measured("b", 100.0)], REPEAT).expect_err("is worse");
         let text = failure.to_string();
         assert!(text.contains("baseline: a\n"), "{text}");
         let old = Baseline::of("rustc 0.1".into(), &[measured("a", 1.0)]);
-        let text = judge(&old, &[measured("a", 2.0)]).expect_err("is worse").to_string();
+        let text = old.judge(&[measured("a", 2.0)], REPEAT).expect_err("is worse").to_string();
         assert!(text.contains("rustc 0.1"), "{text}");
     }
 

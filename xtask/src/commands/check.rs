@@ -14,7 +14,7 @@ pub(crate) fn parser() -> Command {
                 .value_name("FILE")
                 .required(true)
                 .value_parser(clap::value_parser!(PathBuf))
-                .help("The event log, binary or text"),
+                .help("The event log, binary or text, or another allocator's log"),
         )
         .arg(Arg::new("strict").long("strict").action(ArgAction::SetTrue).help(
             "Report frees as well that only the pool's knowledge of a use holds back: \

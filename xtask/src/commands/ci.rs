@@ -1,6 +1,7 @@
 //! `ci`: everything that must hold before a change goes in.
 
-use crate::commands::{bench, bindgen, explore, no_install, sanitize, sim, test};
+use crate::commands::{bench, bindgen, explore, no_install, sanitize, sim, size, test};
+use crate::cross::Compiler;
 use crate::failure::Failure;
 use crate::packages::{LIBCLANG, Permission, System};
 use crate::panic_check;
@@ -8,7 +9,6 @@ use crate::project;
 use crate::step;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use std::path::Path;
 
 /// A named part of `ci`, so that a failing one can be repeated alone.
 struct Part {
@@ -16,12 +16,13 @@ struct Part {
     run: fn(&System) -> Result<(), Failure>,
 }
 
-const PARTS: [Part; 10] = [
+const PARTS: [Part; 11] = [
     Part { name: "fmt", run: |_| fmt() },
     Part { name: "clippy", run: |_| clippy() },
     Part { name: "docs", run: |_| docs() },
-    Part { name: "no_std", run: |_| no_std() },
-    Part { name: "panics", run: |_| panics() },
+    Part { name: "no_std", run: no_std },
+    Part { name: "panics", run: panics },
+    Part { name: "size", run: size::regressions },
     Part { name: "generated", run: generated },
     Part { name: "sim", run: |_| simulation() },
     Part { name: "sanitize", run: sanitize::affordable },
@@ -65,7 +66,7 @@ fn clippy() -> Result<(), Failure> {
     for (name, what) in [
         ("lints", ["--workspace", "--all-targets"].as_slice()),
         ("lints of the core's features", &["--package", "weir", "--all-features", "--all-targets"]),
-        ("lints of the window", &["--package", "weir-viz", "--features", "window", "--all-targets"]),
+        ("lints of the window", &["--package", "weir-viz", "--features", "window,parquet", "--all-targets"]),
     ] {
         step::run(name, project::cargo(["clippy"]).args(what).args(warnings))?;
     }
@@ -100,14 +101,14 @@ fn simulation() -> Result<(), Failure> {
 }
 
 /// Builds the core where there is no std to lean on.
-fn no_std() -> Result<(), Failure> {
+fn no_std(system: &System) -> Result<(), Failure> {
     for machine in panic_check::BARE_METAL {
         let Some(target) = machine.target else { continue };
-        match bare_metal(target) {
+        match Compiler::find(system, target) {
             Err(reason) => step::skip(&format!("the core for {target}"), &reason),
-            Ok(()) => {
-                let mut command = project::cargo(["build", "--package", "weir", "--profile", "firmware"]);
-                command.args(["--features", "sim,defmt", "--target", target]);
+            Ok(compiler) => {
+                let words = ["build", "--package", "weir", "--profile", "firmware", "--features", "sim,defmt"];
+                let mut command = compiler.cargo(target, words);
                 step::run(&format!("the core for {target}"), &mut command)?;
             }
         }
@@ -115,38 +116,20 @@ fn no_std() -> Result<(), Failure> {
     Ok(())
 }
 
-fn panics() -> Result<(), Failure> {
+fn panics(system: &System) -> Result<(), Failure> {
     step::header("panic check");
     match panic_check::host() {
-        Some(host) => panic_check::run(host)?,
+        Some(host) => panic_check::run(host, &Compiler::Here)?,
         None => step::skip("panic check for the host", "its images are not ELF"),
     }
     for machine in panic_check::BARE_METAL {
         let Some(target) = machine.target else { continue };
-        match bare_metal(target) {
+        match Compiler::find(system, target) {
             Err(reason) => step::skip(&format!("panic check for {target}"), &reason),
-            Ok(()) => panic_check::run(machine)?,
+            Ok(compiler) => panic_check::run(machine, &compiler)?,
         }
     }
     Ok(())
-}
-
-/// Whether the compiler has the target's `core`, after an attempt to get it.
-fn bare_metal(target: &str) -> Result<(), String> {
-    let has = || {
-        let folder = project::first_line("rustc", &["--print", "target-libdir", "--target", target]);
-        folder.is_some_and(|folder| Path::new(&folder).is_dir())
-    };
-    if has() {
-        return Ok(());
-    }
-    say!("adding the target {target}, to build the core without std: rustup target add {target}");
-    // Whether it worked is seen by looking again.
-    let _ = std::process::Command::new("rustup").args(["target", "add", target]).status();
-    if has() {
-        return Ok(());
-    }
-    Err(format!("the compiler lacks the target; run: rustup target add {target}"))
 }
 
 fn generated(system: &System) -> Result<(), Failure> {

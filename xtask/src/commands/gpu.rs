@@ -1,6 +1,5 @@
 //! `gpu`: programs and measurements on an NVIDIA GPU, or the binary for a machine that has one.
 
-use crate::commands::libs;
 use crate::failure::Failure;
 use crate::project;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -46,7 +45,7 @@ fn build() -> Result<(), Failure> {
     let is_program = |file: &&PathBuf| file.file_stem().is_some_and(|name| name == PACKAGE) && file.is_file();
     let from = files.iter().find(is_program).ok_or_else(|| Failure::Failed(format!("cargo built no {PACKAGE}")))?;
     let to = project::output("weir").join(PACKAGE);
-    libs::copy(from, &to)?;
+    project::copy(from, &to)?;
     say!("{}: copy it to a machine with an NVIDIA driver and run it; --help says how", project::shown(&to));
     Ok(())
 }

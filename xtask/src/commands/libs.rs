@@ -1,21 +1,37 @@
 //! `libs`: the C library and its headers in one place.
 
+use crate::commands::no_install;
+use crate::cross::Compiler;
 use crate::failure::Failure;
+use crate::firmware::archive::{self, Notes};
+use crate::packages::{Permission, System};
 use crate::project;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn parser() -> Command {
     Command::new("libs")
-        .about("Put libweir.a, libweir.so, libweir_acl.so and the headers into target/weir/lib and target/weir/include")
+        .about(
+            "Put libweir.a, libweir.so, libweir_acl.so, libweir_cuda.so and the headers into target/weir/{lib,include}",
+        )
         .arg(Arg::new("release").long("release").action(ArgAction::SetTrue).help("Build with optimisation"))
+        .arg(
+            Arg::new("target")
+                .long("target")
+                .value_name("TARGET")
+                .help("For bare metal: only libweir.a, small and without heap, in target/weir/lib/TARGET"),
+        )
+        .arg(no_install())
         .after_help("Example:\n  cargo xtask libs --release")
 }
 
 pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
+    if let Some(target) = arguments.get_one::<String>("target") {
+        return bare_metal(&System::new(Permission::of(arguments)), target);
+    }
     let mut packages = vec!["build", "--package", "weir-archive", "--package", "weir-shared"];
-    if HAS_ACL {
-        packages.extend(["--package", "weir-acl"]);
+    for (package, _) in IN_FRONT {
+        packages.extend(["--package", package]);
     }
     let mut command = project::cargo(packages);
     if arguments.get_flag("release") {
@@ -26,19 +42,31 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     let include = project::output("weir/include");
     install(&files, "weir_archive", "a", &lib.join("libweir.a"))?;
     install(&files, "weir_shared", shared_extension(), &lib.join(format!("libweir.{}", shared_extension())))?;
-    if HAS_ACL {
-        install(&files, "weir_acl", "so", &lib.join("libweir_acl.so"))?;
+    for (package, name) in IN_FRONT {
+        install(&files, &package.replace('-', "_"), "so", &lib.join(name))?;
     }
     let headers = copy_headers(&project::root().join("ffi/include"), &include)?;
-    let acl = if HAS_ACL { " libweir_acl.so" } else { "" };
-    say!("{}: libweir.a libweir.{}{acl}", project::shown(&lib), shared_extension());
+    let in_front: String = IN_FRONT.iter().map(|(_, name)| format!(" {name}")).collect();
+    say!("{}: libweir.a libweir.{}{in_front}", project::shown(&lib), shared_extension());
     say!("{}: {}", project::shown(&include), headers.join(" "));
     say!("a program uses them with: cc -Itarget/weir/include main.c target/weir/lib/libweir.a -lpthread -ldl -lm");
     Ok(())
 }
 
-/// Whether CANN's interface is there: it is Linux's alone.
-const HAS_ACL: bool = cfg!(target_os = "linux");
+/// The libraries that stand in front of a vendor's, by package: they are Linux's alone.
+const IN_FRONT: &[(&str, &str)] =
+    if cfg!(target_os = "linux") { &[("weir-acl", "libweir_acl.so"), ("weir-cuda", "libweir_cuda.so")] } else { &[] };
+
+/// The archive for firmware.
+fn bare_metal(system: &System, target: &str) -> Result<(), Failure> {
+    let compiler = Compiler::find(system, target).map_err(Failure::Failed)?;
+    let (lib, include) = (project::output("weir/lib").join(target), project::output("weir/include"));
+    project::copy(&archive::build(target, &compiler, Notes::None)?, &lib.join("libweir.a"))?;
+    copy_headers(&project::root().join("ffi/include"), &include)?;
+    say!("{}: libweir.a", project::shown(&lib));
+    say!("{}: weir.h weir_driver.h", project::shown(&include));
+    Ok(())
+}
 
 const fn shared_extension() -> &'static str {
     if cfg!(target_os = "macos") { "dylib" } else { "so" }
@@ -54,7 +82,7 @@ fn install(files: &[PathBuf], package: &str, extension: &str, to: &Path) -> Resu
         .iter()
         .find(wanted)
         .ok_or_else(|| Failure::Failed(format!("cargo built no .{extension} of {package}")))?;
-    copy(from, to)
+    project::copy(from, to)
 }
 
 /// Copies all headers, those in folders of their own too.
@@ -70,19 +98,10 @@ fn copy_headers(from: &Path, to: &Path) -> Result<Vec<String>, Failure> {
             let inner = copy_headers(&path, &to.join(&name))?;
             names.extend(inner.iter().map(|header| format!("{name}/{header}")));
         } else if path.extension().is_some_and(|extension| extension == "h" || extension == "hpp") {
-            copy(&path, &to.join(&name))?;
+            project::copy(&path, &to.join(&name))?;
             names.push(name);
         }
     }
     names.sort();
     Ok(names)
-}
-
-/// By way of a second name, so that nobody sees half a file.
-pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
-    let folder = to.parent().unwrap_or(to);
-    std::fs::create_dir_all(folder).map_err(|error| Failure::file("create", folder, error))?;
-    let half = to.with_extension(format!("{}.new", std::process::id()));
-    std::fs::copy(from, &half).map_err(|error| Failure::file("write", &half, error))?;
-    std::fs::rename(&half, to).map_err(|error| Failure::file("write", to, error))
 }

@@ -9,6 +9,8 @@ mod completions;
 mod demo;
 mod explain;
 mod explore;
+mod export;
+mod firmware;
 mod fuzz;
 mod gpu;
 mod latency;
@@ -36,11 +38,12 @@ struct Entry {
     run: fn(&ArgMatches) -> Result<(), Failure>,
 }
 
-const ALL: [Entry; 21] = [
+const ALL: [Entry; 23] = [
     Entry { parser: demo::parser, run: demo::run },
     Entry { parser: replay::parser, run: replay::run },
     Entry { parser: viz::parser, run: viz::run },
     Entry { parser: check::parser, run: check::run },
+    Entry { parser: export::parser, run: export::run },
     Entry { parser: report::parser, run: report::run },
     Entry { parser: explain::parser, run: explain::run },
     Entry { parser: compare::parser, run: compare::run },
@@ -55,6 +58,7 @@ const ALL: [Entry; 21] = [
     Entry { parser: test::parser, run: test::run },
     Entry { parser: ci::parser, run: ci::run },
     Entry { parser: libs::parser, run: libs::run },
+    Entry { parser: firmware::parser, run: firmware::run },
     Entry { parser: bindgen::parser, run: bindgen::run },
     Entry { parser: completions::parser, run: completions::run },
     Entry { parser: manual::parser, run: manual::run },

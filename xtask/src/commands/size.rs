@@ -1,8 +1,15 @@
 //! `size`: what a runtime takes.
 
+use crate::bench::baseline::{Baseline, compiler, sizes};
+use crate::bench::figure::Measured as Figure;
+use crate::commands::no_install;
+use crate::cross::Compiler;
 use crate::failure::Failure;
+use crate::firmware::measure::{self, Measured};
 use crate::footprint::{Part, parts, per_block, total};
+use crate::packages::{Permission, System};
 use crate::replay::table;
+use crate::step;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value, json};
 use weir::Capacities;
@@ -68,17 +75,116 @@ pub(crate) fn parser() -> Command {
     Command::new("size")
         .about("What a runtime takes: static bytes by arena, for capacities from 64 blocks to a million")
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print one object"))
+        .arg(
+            Arg::new("check")
+                .long("check")
+                .action(ArgAction::SetTrue)
+                .help("Compare code and stack with xtask/bench/sizes.json: more than 3 % above it fails"),
+        )
+        .arg(Arg::new("update").long("update").action(ArgAction::SetTrue).help("Renew that file"))
+        .arg(no_install())
         .after_help("Example:\n  cargo xtask size --json")
 }
 
 pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
+    if arguments.get_flag("check") || arguments.get_flag("update") {
+        let figures = figures(&measure::measure(&System::new(Permission::of(arguments)))?);
+        if arguments.get_flag("update") {
+            return Baseline::of(compiler(), &figures).write(&sizes());
+        }
+        return compare(&figures);
+    }
     let all = configurations().map(|configuration| (parts(configuration.capacities), configuration));
+    let system = System::new(Permission::of(arguments));
+    // Where the target can be had, what is wrong with the image is an error.
+    let firmware = match Compiler::find(&system, measure::TARGET) {
+        Ok(_) => Ok(measure::measure(&system)?),
+        Err(reason) => Err(reason),
+    };
     if arguments.get_flag("json") {
-        say!("{}", json(&all));
-    } else {
-        crate::say::text(&text(&all));
+        let mut value = json(&all);
+        match &firmware {
+            Ok(measured) => add(&mut value, measured),
+            Err(reason) => tell!("skipped: the code for bare metal ({reason})"),
+        }
+        say!("{value}");
+        return Ok(());
+    }
+    crate::say::text(&text(&all));
+    match firmware {
+        Ok(measured) => crate::say::text(&on_bare_metal(&measured)),
+        Err(reason) => step::skip("the code for bare metal", &reason),
     }
     Ok(())
+}
+
+/// What is compared: the code, the deepest call, and the making of a runtime, which is made once.
+fn figures(measured: &Measured) -> Vec<Figure> {
+    let deepest = |create: bool| {
+        let some = measured.stack.iter().filter(|depth| (depth.name == "weir_create_static") == create);
+        some.map(|depth| depth.bytes).max().unwrap_or(0) as f64
+    };
+    vec![
+        Figure { name: "thumbv7em_text_bytes", value: measured.text as f64 },
+        Figure { name: "thumbv7em_stack_bytes", value: deepest(false) },
+        Figure { name: "thumbv7em_stack_bytes_create", value: deepest(true) },
+    ]
+}
+
+fn compare(figures: &[Figure]) -> Result<(), Failure> {
+    let baseline = Baseline::read(&sizes())?;
+    crate::say::text(&baseline.table(figures));
+    baseline.judge(figures, "cargo xtask size --check")
+}
+
+/// What `ci` runs. Without the target there is nothing to compare.
+pub(crate) fn regressions(system: &System) -> Result<(), Failure> {
+    step::header("code and stack on bare metal");
+    match Compiler::find(system, measure::TARGET) {
+        Err(reason) => step::skip("code and stack on bare metal", &reason),
+        // Another compiler makes other code.
+        Ok(Compiler::Debian { .. }) => {
+            step::skip("code and stack on bare metal", "counted with rustup's compiler only")
+        }
+        Ok(Compiler::Here) => compare(&figures(&measure::measure(system)?))?,
+    }
+    Ok(())
+}
+
+/// Fields of the object.
+fn add(value: &mut Value, measured: &Measured) {
+    value["thumbv7em_text_bytes"] = json!(measured.text);
+    value["thumbv7em_text_limit"] = json!(TEXT_LIMIT);
+    let stack: Map<_, _> = measured.stack.iter().map(|depth| (depth.name.clone(), json!(depth.bytes))).collect();
+    value["thumbv7em_stack_bytes"] = Value::Object(stack);
+    value["thumbv7em_stack_limit"] = json!(STACK_LIMIT);
+}
+
+/// What the pool's interface should take at most on a Cortex-M.
+const TEXT_LIMIT: u64 = 24 << 10;
+
+/// What a call should take at most of the stack.
+const STACK_LIMIT: u64 = 2 << 10;
+
+fn on_bare_metal(measured: &Measured) -> String {
+    let mut text = format!(
+        "\non {}: {} bytes of code and constants (aim: {TEXT_LIMIT}) for {} functions of weir.h\n\
+         stack, without the program's own functions ({} calls through pointers in the image; aim: {STACK_LIMIT} a call):\n",
+        measure::TARGET,
+        measured.text,
+        measured.stack.len(),
+        measured.indirect,
+    );
+    for depth in &measured.stack {
+        text += &format!("{:>8}  {}\n", depth.bytes, depth.name);
+    }
+    if let Some(deepest) = measured.stack.first() {
+        text += &format!("the way to the deepest, {}:\n", deepest.name);
+        for (name, takes) in &deepest.way {
+            text += &format!("{takes:>8}  {name}\n");
+        }
+    }
+    text
 }
 
 /// What is counted, in the order of the table.

@@ -1,6 +1,6 @@
 //! `test`: every test of the workspace.
 
-use crate::commands::no_install;
+use crate::commands::{firmware, no_install};
 use crate::failure::Failure;
 use crate::packages::{BROWSER, C_COMPILER, CXX_COMPILER, Need, Permission, System};
 use crate::project;
@@ -12,7 +12,7 @@ const CXX_TESTS: [&str; 2] = ["cpp", "both_languages"];
 
 pub(crate) fn parser() -> Command {
     Command::new("test")
-        .about("Run every test: Rust, documentation, C and C++ examples, the window")
+        .about("Run every test: Rust, documentation, C and C++ examples, the window, firmware images in QEMU")
         .arg(no_install())
         .after_help("Example:\n  cargo xtask test --no-install")
 }
@@ -28,7 +28,7 @@ pub(crate) fn all(system: &System) -> Result<(), Failure> {
     // The test itself finds out again; here it is only told.
     let _ = part(&System::new(Permission::Forbidden), &[BROWSER], "a browser's look at the report");
     // With its window, which is tested without one: no display and no system package.
-    let mut command = project::cargo(["test", "--package", "weir-viz", "--features", "window"]);
+    let mut command = project::cargo(["test", "--package", "weir-viz", "--features", "window,parquet"]);
     step::run("tests of the viewer", &mut command)?;
     if c == Part::Skip {
         let mut command = project::cargo(["test", "--package", "weir-ffi", "--lib"]);
@@ -36,6 +36,7 @@ pub(crate) fn all(system: &System) -> Result<(), Failure> {
     }
     let mut command = project::cargo(["test", "--workspace", "--doc", "--exclude", "weir-viz"]);
     step::run("examples in the documentation", &mut command)?;
+    firmware::every(system)?;
     step::say_skipped();
     step::last("tests of the workspace", &mut workspace(Runner::found(), c, cxx))
 }

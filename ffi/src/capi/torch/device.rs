@@ -1,9 +1,10 @@
 //! One device: its runtime, its pool, and the streams that were named.
 
+use super::super::create::usual_total;
 use super::super::driver::Backend;
 use super::super::failure::Failure;
+use super::super::handle::Handles;
 use super::super::instance::{self, Instance, within};
-use super::super::life::usual_total;
 use super::super::order;
 use super::settings::{LIMIT, LOG, Settings, Source};
 use crate::bindings::{weir_driver_ops, weir_pool, weir_runtime, weir_status as s, weir_stream};
@@ -203,7 +204,7 @@ impl Device {
             return Ok(*known);
         }
         let made = match self.source {
-            Source::Host => order::create(instance, self.number, StreamKind::NonBlocking)?,
+            Source::Host => super::super::host::create(instance, self.number, StreamKind::NonBlocking)?,
             Source::Vendor(vendor) => {
                 self.check_owner(instance, vendor, NativeStream(handle))?;
                 order::register(instance, StreamConfig::new(self.number, NativeStream(handle)))?

@@ -2,10 +2,11 @@
 
 use super::super::failure::Failure;
 use crate::environment::variable;
+use crate::log_sink::place;
 use crate::size;
 use crate::vendor::Vendor;
 use core::fmt::Display;
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CString, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use weir::policy::Reuse;
@@ -117,33 +118,6 @@ fn is_loaded(vendor: Vendor) -> bool {
     })
 }
 
-/// The log's file for a device.
-fn place(path: &OsStr, device: u32) -> PathBuf {
-    let (number, process) = (device.to_string(), std::process::id().to_string());
-    let (bytes, had_device) = replace(path.as_bytes(), b"{device}", number.as_bytes());
-    let (mut bytes, _) = replace(&bytes, b"{pid}", process.as_bytes());
-    if device != 0 && !had_device {
-        bytes.push(b'.');
-        bytes.extend_from_slice(number.as_bytes());
-    }
-    PathBuf::from(OsStr::from_bytes(&bytes))
-}
-
-/// A text with every `from` replaced, and whether there was one.
-fn replace(text: &[u8], from: &[u8], to: &[u8]) -> (Vec<u8>, bool) {
-    let (mut rest, mut out, mut any) = (text, Vec::with_capacity(text.len()), false);
-    while let Some((first, behind)) = rest.split_first() {
-        if let Some(after) = rest.strip_prefix(from) {
-            out.extend_from_slice(to);
-            (rest, any) = (after, true);
-        } else {
-            out.push(*first);
-            rest = behind;
-        }
-    }
-    (out, any)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,13 +137,5 @@ mod tests {
         for text in ["", "events", "event,,internal", "all,event", "7"] {
             assert_eq!(reuse(text), None, "{text}");
         }
-    }
-
-    #[test]
-    fn each_device_has_a_file_of_its_own() {
-        let file = |path: &str, device| place(OsStr::new(path), device).into_os_string().into_string().unwrap();
-        assert_eq!((file("a.log", 0), file("a.log", 3)), ("a.log".to_owned(), "a.log.3".to_owned()));
-        assert_eq!(file("{device}/{device}.log", 12), "12/12.log");
-        assert_eq!(file("w{pid}.log", 1), format!("w{}.log.1", std::process::id()));
     }
 }

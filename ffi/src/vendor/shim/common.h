@@ -47,6 +47,12 @@ enum shim_code {
     SHIM_CODE_LACKS_MAPPING = -6
 };
 
+/**
+ * Instead of a stream's handle: CUDA's default stream of the thread that calls (2), from a caller who makes sure that this
+ * is the thread that is meant.
+ */
+#define SHIM_CALLERS_STREAM ((UINT64_C(1) << 63) | 2)
+
 struct shim;
 
 /** What a vendor calls things. Where all spell a call alike it is the vendor's own function. */

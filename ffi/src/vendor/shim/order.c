@@ -78,15 +78,18 @@ static int latest_of(struct shim *shim, uint32_t slot, uint32_t *device, void **
 
 /*
  * Goes to the device of a stream. A default stream (0, and CUDA's 1) does not say of which device it is, and a default
- * stream of each thread (CUDA's 2) is another one for every caller.
+ * stream of each thread (CUDA's 2) is another one for every caller: only who says that it is the caller's means one.
  */
-static int enter_stream(struct shim *shim, uint64_t stream, uint32_t *device, struct shim_here *here)
+static int enter_stream(struct shim *shim, uint64_t *stream, uint32_t *device, struct shim_here *here)
 {
     int result = SHIM_CODE_WHOSE_STREAM;
-    if (stream < 2) {
+    if (*stream < 2) {
         result = shim_only_device(shim, device);
-    } else if (stream > 2) {
-        result = shim->vendor.device_of(shim, (void *)(uintptr_t)stream, device);
+    } else if (*stream == SHIM_CALLERS_STREAM) {
+        *stream = 2;
+        result = shim_only_device(shim, device);
+    } else if (*stream > 2) {
+        result = shim->vendor.device_of(shim, (void *)(uintptr_t)*stream, device);
     }
     return result != 0 ? result : shim_enter(shim, *device, here);
 }
@@ -97,7 +100,7 @@ static int lay(void *ctx, uint32_t slot, uint64_t stream, int *code)
     struct shim_here here;
     uint32_t device = 0;
     void *event = NULL;
-    int result = enter_stream(shim, stream, &device, &here);
+    int result = enter_stream(shim, &stream, &device, &here);
     if (result != 0) {
         return shim_answer(shim, result, code);
     }
@@ -120,7 +123,7 @@ static int wait(void *ctx, uint64_t stream, uint32_t slot, int *code)
     struct shim_here here;
     uint32_t device = 0, other = 0;
     void *event = NULL;
-    int result = enter_stream(shim, stream, &device, &here);
+    int result = enter_stream(shim, &stream, &device, &here);
     if (result != 0) {
         return shim_answer(shim, result, code);
     }
@@ -132,12 +135,12 @@ static int wait(void *ctx, uint64_t stream, uint32_t slot, int *code)
 }
 
 /* Goes to the device that a question is about. `*event`: what to ask, of a marker that was laid; else null. */
-static int enter_target(struct shim *shim, const struct weir_driver_target *what, void **event, struct shim_here *here)
+static int enter_target(struct shim *shim, struct weir_driver_target *what, void **event, struct shim_here *here)
 {
     uint32_t device = 0;
     switch (what->kind) {
     case WEIR_DRIVER_TARGET_STREAM:
-        return enter_stream(shim, what->id, &device, here);
+        return enter_stream(shim, &what->id, &device, here);
     case WEIR_DRIVER_TARGET_MARKER:
         *event = NULL;
         here->before = here->context = NULL;
@@ -147,9 +150,10 @@ static int enter_target(struct shim *shim, const struct weir_driver_target *what
     }
 }
 
-static int query(void *ctx, const struct weir_driver_target *what, int *complete, int *code)
+static int query(void *ctx, const struct weir_driver_target *target, int *complete, int *code)
 {
     struct shim *shim = ctx;
+    struct weir_driver_target own = *target, *what = &own;
     struct shim_here here;
     void *event = NULL;
     if (what->kind == WEIR_DRIVER_TARGET_DEVICE) {
@@ -169,9 +173,10 @@ static int query(void *ctx, const struct weir_driver_target *what, int *complete
     return shim_answer(shim, result, code);
 }
 
-static int synchronise(void *ctx, const struct weir_driver_target *what, int *code)
+static int synchronise(void *ctx, const struct weir_driver_target *target, int *code)
 {
     struct shim *shim = ctx;
+    struct weir_driver_target own = *target, *what = &own;
     struct shim_here here;
     void *event = NULL;
     int result = enter_target(shim, what, &event, &here);

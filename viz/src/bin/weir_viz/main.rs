@@ -49,7 +49,7 @@ fn screenshot(file: &Path, out: &Path, picture: &Picture) -> ExitCode {
 }
 
 fn window(file: &Path, picture: &Picture) -> ExitCode {
-    let opened = source::load(file).and_then(|bytes| Ok((source::read_file(file, &bytes)?, bytes)));
+    let opened = source::load_part(file, &picture.part).and_then(|bytes| Ok((source::read_file(file, &bytes)?, bytes)));
     let readable = opened.is_ok();
     match &opened {
         Ok((opened, _)) => opened.summary().iter().for_each(|d| eprintln!("weir-viz: {}: {d}", opened.name)),

@@ -27,6 +27,8 @@ struct Machine<'a> {
     /// Where the opcode began that is carried out.
     begun: usize,
     at: usize,
+    /// The input ended where more was to come.
+    ended: bool,
     values: Vec<Value<'a>>,
     stack: Vec<Id>,
     marks: Vec<usize>,
@@ -35,25 +37,74 @@ struct Machine<'a> {
 
 /// Reads a pickle.
 pub(in super::super) fn load(input: &[u8], limits: Limits) -> Result<Pickle<'_>, ImportError> {
-    let mut machine = Machine {
-        input,
-        limits,
-        begun: 0,
-        at: 0,
-        values: Vec::new(),
-        stack: Vec::new(),
-        marks: Vec::new(),
-        memo: HashMap::new(),
-    };
-    loop {
-        machine.begun = machine.at;
-        let byte = machine.unsigned(1)?.to_le_bytes()[0];
-        let opcode = Opcode::of(byte).ok_or_else(|| machine.refuse(foreign(byte)))?;
-        if opcode == Opcode::Stop {
-            let root = machine.pop()?;
-            return Ok(Pickle { values: machine.values, root });
+    match salvage(input, limits)? {
+        (pickle, None) => Ok(pickle),
+        (_, Some(cut)) => Err(cut),
+    }
+}
+
+/// Reads a pickle; of one that is cut, what is there, and where it ends. What is hostile or makes no sense is refused.
+pub(in super::super) fn salvage(
+    input: &[u8],
+    limits: Limits,
+) -> Result<(Pickle<'_>, Option<ImportError>), ImportError> {
+    let mut machine = Machine::new(input, limits);
+    match machine.run() {
+        Ok(root) => Ok((Pickle { values: machine.values, root }, None)),
+        Err(error) if machine.ended && !machine.stack.is_empty() => {
+            let root = machine.close();
+            Ok((Pickle { values: machine.values, root }, Some(error)))
         }
-        machine.step(opcode)?;
+        Err(error) => Err(error),
+    }
+}
+
+impl<'a> Machine<'a> {
+    fn new(input: &'a [u8], limits: Limits) -> Self {
+        Self {
+            input,
+            limits,
+            begun: 0,
+            at: 0,
+            ended: false,
+            values: Vec::new(),
+            stack: Vec::new(),
+            marks: Vec::new(),
+            memo: HashMap::new(),
+        }
+    }
+
+    fn run(&mut self) -> Result<Id, ImportError> {
+        loop {
+            self.begun = self.at;
+            let byte = self.unsigned(1)?.to_le_bytes()[0];
+            let opcode = Opcode::of(byte).ok_or_else(|| self.refuse(foreign(byte)))?;
+            if opcode == Opcode::Stop {
+                return self.pop();
+            }
+            self.step(opcode)?;
+        }
+    }
+
+    /// Puts what is unfinished where it would have gone, from the innermost on; answers the value that holds all.
+    fn close(&mut self) -> Id {
+        loop {
+            let from = self.marks.pop().unwrap_or(1).min(self.stack.len());
+            let elements = self.stack.split_off(from);
+            let Some(top) = self.stack.last() else {
+                // A mark at the very bottom: what follows it is all there is.
+                return elements.first().copied().unwrap_or_default();
+            };
+            let (mut pairs, mut single) = (elements.as_chunks::<2>().0.to_vec(), elements);
+            match self.values.get_mut(*top as usize) {
+                Some(Value::List(list)) => list.append(&mut single),
+                Some(Value::Dict(dict)) => dict.append(&mut pairs),
+                _ => {}
+            }
+            if from <= 1 {
+                return self.stack.first().copied().unwrap_or_default();
+            }
+        }
     }
 }
 
@@ -143,6 +194,7 @@ impl<'a> Machine<'a> {
     fn take(&mut self, length: u64) -> Result<&'a [u8], ImportError> {
         let rest = self.input.get(self.at..).unwrap_or_default();
         let taken = usize::try_from(length).ok().and_then(|length| rest.get(..length));
+        self.ended = taken.is_none();
         let taken = taken.ok_or_else(|| self.refuse(format!("the file's end after byte {}", self.input.len())))?;
         self.at += taken.len();
         Ok(taken)

@@ -10,7 +10,7 @@ mod opcode;
 #[cfg(test)]
 mod tests;
 
-pub(super) use machine::{Limits, load};
+pub(super) use machine::{Limits, load, salvage};
 
 /// A value by its number.
 pub(super) type Id = u32;

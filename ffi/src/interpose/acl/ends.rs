@@ -1,8 +1,8 @@
 //! Devices and contexts: what ends with them ends here first.
 
-use super::handles;
-use super::vendor::Handle;
-use super::world;
+use super::vendor::Acl;
+use crate::interpose::front::{Front, Handle};
+use crate::interpose::world;
 use core::ffi::c_int;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -28,7 +28,7 @@ fn devices() -> MutexGuard<'static, BTreeMap<i32, Set>> {
 pub unsafe fn sets_device(device: i32, pass: impl Fn() -> c_int) -> c_int {
     let code = pass();
     if code == 0 {
-        let context = handles::context();
+        let context = Acl.context();
         devices().entry(device).or_insert(Set { references: 0, context }).references += 1;
     }
     code
@@ -39,20 +39,23 @@ pub unsafe fn sets_device(device: i32, pass: impl Fn() -> c_int) -> c_int {
 /// # Safety
 /// None.
 pub unsafe fn resets_device(device: i32, pass: impl Fn() -> c_int) -> c_int {
-    let set = devices().get(&device).copied();
-    if let Some(set) = set.filter(|set| set.references <= 1) {
+    // Of several threads that let go at once, one is the last: it ends what is on the device before it passes that on.
+    let left = {
+        let mut devices = devices();
+        devices.get_mut(&device).map(|set| {
+            set.references = set.references.saturating_sub(1);
+            *set
+        })
+    };
+    if let Some(set) = left.filter(|set| set.references == 0) {
         end_device(device, set.context);
     }
     let code = pass();
-    if code == 0 {
-        let mut devices = devices();
-        let left = devices.get_mut(&device).map(|set| {
-            set.references = set.references.saturating_sub(1);
-            set.references
-        });
-        if left == Some(0) {
-            devices.remove(&device);
-        }
+    let mut devices = devices();
+    if code != 0 {
+        devices.entry(device).and_modify(|set| set.references += 1);
+    } else if devices.get(&device).is_some_and(|set| set.references == 0) {
+        devices.remove(&device);
     }
     code
 }
@@ -75,18 +78,9 @@ pub unsafe fn resets_device_by_force(device: i32, pass: impl Fn() -> c_int) -> c
 
 fn end_device(device: i32, context: usize) {
     if let Ok(number) = u32::try_from(device) {
-        world::end_device(number);
+        world::end(number);
     }
-    forget(context);
-}
-
-/// Nothing of a context is there any more.
-fn forget(context: usize) {
-    let (streams, events) = handles::take_context(context);
-    if let Some(world) = world::current() {
-        streams.iter().for_each(|stream| world.retire(stream));
-        events.iter().for_each(|event| world.retire_event(event));
-    }
+    world::forget_context(context);
 }
 
 /// A context ends, with what is in it.
@@ -96,7 +90,7 @@ fn forget(context: usize) {
 pub unsafe fn ends_context(context: Handle, pass: impl Fn() -> c_int) -> c_int {
     let code = pass();
     if code == 0 {
-        forget(context.addr());
+        world::forget_context(context.addr());
     }
     code
 }
@@ -106,8 +100,8 @@ pub unsafe fn ends_context(context: Handle, pass: impl Fn() -> c_int) -> c_int {
 /// # Safety
 /// None.
 pub unsafe fn finalizes(pass: impl Fn() -> c_int) -> c_int {
-    world::end();
+    world::end_all();
     let contexts: Vec<usize> = core::mem::take(&mut *devices()).into_values().map(|set| set.context).collect();
-    contexts.into_iter().for_each(forget);
+    contexts.into_iter().for_each(world::forget_context);
     pass()
 }

@@ -1,0 +1,31 @@
+//! Writes a log in a format that takes long to build: what `cargo xtask export` runs for Parquet.
+//!
+//! usage: `weir-export LOG FORMAT OUT [FROM [TO]]`; an empty FROM or TO is the log's beginning or end.
+
+use std::path::Path;
+use std::process::ExitCode;
+use weir_viz::export::{self, ExportError, Format};
+use weir_viz::part::{Part, Place};
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let place = |at: usize| words.get(at).filter(|words| !words.is_empty()).map(|words| Place::parse(words));
+    let [log, format, out, ..] = words.as_slice() else {
+        eprintln!("weir-export: expected LOG FORMAT OUT [FROM [TO]]");
+        return ExitCode::from(2);
+    };
+    let Some(format) = Format::of_name(format) else {
+        eprintln!("weir-export: {format} is no format");
+        return ExitCode::from(2);
+    };
+    match export::file(Path::new(log), &Part { from: place(3), to: place(4) }, format, Path::new(out)) {
+        Ok(told) => {
+            told.iter().for_each(|line| eprintln!("note: {line}"));
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(if matches!(error, ExportError::Write(..)) { 1 } else { 2 })
+        }
+    }
+}

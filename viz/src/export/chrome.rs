@@ -1,0 +1,265 @@
+//! Chrome's trace events, which Perfetto opens: a process for each pool with counters of its memory and the lifetimes of its
+//! allocations; a thread for each stream with a slice for each call; arrows from the free of a block to the malloc that gets
+//! its memory, and from a recorded event to the wait for it.
+//!
+//! Events named `[memory]`, as Kineto writes them, say the same once more for tools that read those; weir reads them, too.
+
+use super::{base, device, refused};
+use crate::import::MEMORY;
+use crate::model::{EventIx, Fact, LifeIx, Model, Payload, PoolIx, StreamIx};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::io::{Result, Write};
+use weir::id::StreamId;
+use weir::trace::Record;
+
+/// The longest slice of a call. Calls have no length in the log.
+const LONGEST: u64 = 1_000;
+/// The process of the streams; pools count from 1.
+const STREAMS: u64 = 0;
+
+pub(super) fn write(model: &Model, out: &mut impl Write) -> Result<()> {
+    out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
+    let mut trace = Trace { model, out, first: true, calls: calls(model), flows: 0, recorded: HashMap::new() };
+    trace.names()?;
+    for at in 0..model.events.len() {
+        trace.event(EventIx::next_of(at))?;
+    }
+    trace.out.write_all(b"\n]}\n")
+}
+
+/// When the slice of each call begins and how long it is, so that none overlap on a stream.
+fn calls(model: &Model) -> HashMap<EventIx, (u64, u64)> {
+    let mut last: HashMap<StreamId, (EventIx, u64)> = HashMap::new();
+    let mut slices = HashMap::new();
+    for (event, stamped) in super::records(model) {
+        let Some(stream) = stream_of(&stamped.record) else { continue };
+        let mut begin = stamped.time.0;
+        if let Some((before, begun)) = last.get(&stream) {
+            // What has the same time is drawn a nanosecond apart.
+            begin = begin.max(begun + 1);
+            slices.insert(*before, (*begun, (begin - begun).min(LONGEST)));
+        }
+        slices.insert(event, (begin, LONGEST));
+        last.insert(stream, (event, begin));
+    }
+    slices
+}
+
+/// The stream whose call a record is.
+const fn stream_of(record: &Record<'_>) -> Option<StreamId> {
+    match *record {
+        Record::Malloc { stream, .. }
+        | Record::Free { stream, .. }
+        | Record::Use { stream, .. }
+        | Record::Recorded { stream, .. }
+        | Record::Waited { stream, .. }
+        | Record::WaitInserted { stream, .. }
+        | Record::StreamSynchronized { stream, .. }
+        | Record::Blocked { stream, .. } => Some(stream),
+        _ => None,
+    }
+}
+
+struct Trace<'m, 'w, W: Write> {
+    model: &'m Model,
+    out: &'w mut W,
+    first: bool,
+    calls: HashMap<EventIx, (u64, u64)>,
+    flows: u64,
+    /// The latest recording of each event, by event and number.
+    recorded: HashMap<(u64, u64), EventIx>,
+}
+
+impl<W: Write> Trace<'_, '_, W> {
+    fn put(&mut self, event: &Value) -> Result<()> {
+        self.out.write_all(if std::mem::take(&mut self.first) { b"\n" } else { b",\n" })?;
+        write!(self.out, "{event}")
+    }
+
+    fn names(&mut self) -> Result<()> {
+        let model = self.model;
+        self.put(&json!({ "ph": "M", "name": "process_name", "pid": STREAMS, "args": { "name": "streams" } }))?;
+        for (at, pool) in model.pools.iter().enumerate() {
+            let device = device(model, PoolIx::next_of(at));
+            let name = format!("pool {} on device {device}", pool.id);
+            self.put(&json!({ "ph": "M", "name": "process_name", "pid": at + 1, "args": { "name": name } }))?;
+        }
+        for (at, stream) in model.streams.iter().enumerate() {
+            let name = format!("stream {}", stream.id);
+            self.put(
+                &json!({ "ph": "M", "name": "thread_name", "pid": STREAMS, "tid": at, "args": { "name": name } }),
+            )?;
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, event: EventIx) -> Result<()> {
+        let model = self.model;
+        let stamped = model.record(event);
+        let kind = model.events.kind(event).name();
+        if let Some(stream) = stream_of(&stamped.record) {
+            self.slice(event, stream, kind, &stamped.record)?;
+        }
+        match (stamped.record, model.events.payload(event)) {
+            (Record::Malloc { .. }, Payload::Life(life)) => self.life(event, life, true)?,
+            (Record::Free { .. }, Payload::Life(life)) => self.life(event, life, false)?,
+            (Record::Recorded { event: id, number, .. }, _) => {
+                self.recorded.insert((id.raw(), number), event);
+            }
+            (Record::Waited { event: id, number, .. }, _) => {
+                if let Some(from) = self.recorded.get(&(id.raw(), number)).copied() {
+                    self.arrow("wait", from, event)?;
+                }
+            }
+            (Record::Mark { name, .. }, _) => {
+                let (name, ts) = (name.to_owned(), micros(stamped.time.0));
+                self.put(
+                    &json!({ "ph": "i", "s": "g", "cat": "mark", "name": name, "pid": STREAMS, "tid": 0, "ts": ts }),
+                )?;
+            }
+            (record, _) => self.other(event, &record, kind)?,
+        }
+        self.counters(event)
+    }
+
+    /// A call on a stream, and the arrows that end there.
+    fn slice(&mut self, event: EventIx, stream: StreamId, kind: &str, record: &Record<'_>) -> Result<()> {
+        let (begin, length) = self.calls.get(&event).copied().unwrap_or_default();
+        let tid = self.model.streams.iter().position(|known| known.id == stream).unwrap_or(0);
+        let number = self.model.events.number(event);
+        let mut args = json!({ "number": number });
+        if let (Record::Malloc { id, given, .. } | Record::Free { id, given, .. }, Some(args)) =
+            (record, args.as_object_mut())
+        {
+            args.insert("allocation".into(), json!(id.0));
+            args.insert("bytes".into(), json!(given.0));
+        }
+        self.put(&json!({
+            "ph": "X", "cat": "call", "name": kind, "pid": STREAMS, "tid": tid,
+            "ts": micros(begin), "dur": micros(length), "args": args
+        }))
+    }
+
+    fn arrow(&mut self, name: &str, from: EventIx, to: EventIx) -> Result<()> {
+        let place = |event: EventIx| {
+            let stream = stream_of(&self.model.record(event).record)?;
+            let tid = self.model.streams.iter().position(|known| known.id == stream)?;
+            Some((tid, self.calls.get(&event)?.0))
+        };
+        let (Some((from_tid, from)), Some((to_tid, to))) = (place(from), place(to)) else { return Ok(()) };
+        self.flows += 1;
+        let id = self.flows;
+        let end = |ph, tid, ts| {
+            let mut end = json!({ "ph": ph, "cat": "order", "name": name, "id": id, "pid": STREAMS, "tid": tid, "ts": micros(ts) });
+            if let (true, Some(end)) = (ph == "f", end.as_object_mut()) {
+                end.insert("bp".into(), json!("e"));
+            }
+            end
+        };
+        self.put(&end("s", from_tid, from))?;
+        self.put(&end("f", to_tid, to))
+    }
+
+    /// The beginning or end of a lifetime, and where its memory comes from.
+    fn life(&mut self, event: EventIx, at: LifeIx, born: bool) -> Result<()> {
+        let model = self.model;
+        let life = model.life(at);
+        let label = model.name(life.name);
+        let name = if label.is_empty() { format!("{} B", life.given.0) } else { label.to_owned() };
+        let time = micros(model.events.time(event));
+        let (ph, pid) = (if born { "b" } else { "e" }, life.pool.0 + 1);
+        let source = life.source.map_or("not recorded", weir::trace::Source::name);
+        if born || life.born().is_some() {
+            self.put(&json!({
+                "ph": ph, "cat": "allocation", "id": life.id.0, "name": name, "pid": pid, "tid": 0, "ts": time,
+                "args": { "bytes": life.given.0, "source": source, "stream": stream_number(model, life.stream) }
+            }))?;
+        }
+        self.memory(event, at, born)?;
+        if born && !model.unrecorded.has(Fact::Addresses) {
+            for link in model.came_from(at) {
+                if let crate::model::Death::Free { event: freed, .. } = model.life(link.life).death {
+                    self.arrow("reuse", freed, event)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// As Kineto says it.
+    fn memory(&mut self, event: EventIx, at: LifeIx, born: bool) -> Result<()> {
+        let model = self.model;
+        let life = model.life(at);
+        let bytes = i64::try_from(life.asked.unwrap_or(life.given).0).unwrap_or(i64::MAX);
+        let pool = model.pool(life.pool);
+        let mut args = json!({
+            "Device Type": 1,
+            "Device Id": device(model, life.pool),
+            "Bytes": if born { bytes } else { -bytes },
+            "Total Allocated": pool.used.after(event),
+        });
+        if let Some(args) = args.as_object_mut() {
+            if !model.unrecorded.has(Fact::Addresses) {
+                args.insert("Addr".into(), json!(base(model, life.pool).wrapping_add(life.offset.0)));
+            }
+            if !model.unrecorded.has(Fact::Reserved) {
+                args.insert("Total Reserved".into(), json!(pool.reserved.after(event)));
+            }
+            if !model.unrecorded.has(Fact::Streams) {
+                args.insert("Stream".into(), json!(stream_number(model, life.stream)));
+            }
+        }
+        let (pid, ts) = (life.pool.0 + 1, micros(model.events.time(event)));
+        self.put(&json!({ "ph": "i", "s": "t", "name": MEMORY, "pid": pid, "tid": 0, "ts": ts, "args": args }))
+    }
+
+    /// What happens to a pool.
+    fn other(&mut self, event: EventIx, record: &Record<'_>, kind: &str) -> Result<()> {
+        let pool = match *record {
+            Record::Mapped { pool, .. }
+            | Record::MappedInOrder { pool, .. }
+            | Record::Unmapped { pool, .. }
+            | Record::UnmappedInOrder { pool, .. }
+            | Record::Trimmed { pool, .. } => Some(pool),
+            _ => refused(record).and_then(|(pool, ..)| pool),
+        };
+        let Some(pool) = pool.and_then(|pool| super::pool_of(self.model, pool)) else { return Ok(()) };
+        let (pid, ts) = (pool.0 + 1, micros(self.model.events.time(event)));
+        let number = self.model.events.number(event);
+        self.put(&json!({
+            "ph": "i", "s": "p", "cat": "pool", "name": kind, "pid": pid, "tid": 0, "ts": ts, "args": { "number": number }
+        }))
+    }
+
+    /// The pools' sums, where the record changes them.
+    fn counters(&mut self, event: EventIx) -> Result<()> {
+        let model = self.model;
+        for (at, pool) in model.pools.iter().enumerate() {
+            let (used, reserved) = (pool.used.after(event), pool.reserved.after(event));
+            let changed =
+                event == EventIx(0) || used != pool.used.before(event) || reserved != pool.reserved.before(event);
+            if !changed {
+                continue;
+            }
+            let (pid, ts) = (at + 1, micros(model.events.time(event)));
+            let mut args = json!({ "used": used });
+            if let (false, Some(args)) = (model.unrecorded.has(Fact::Reserved), args.as_object_mut()) {
+                args.insert("reserved".into(), json!(reserved));
+            }
+            self.put(&json!({ "ph": "C", "name": "memory", "pid": pid, "tid": 0, "ts": ts, "args": args }))?;
+        }
+        Ok(())
+    }
+}
+
+fn stream_number(model: &Model, stream: StreamIx) -> u64 {
+    model.stream(stream).id.raw() & (u64::MAX >> 32)
+}
+
+/// Microseconds, in which this format counts, with three places.
+fn micros(nanos: u64) -> Value {
+    let text = format!("{}.{:03}", nanos / 1000, nanos % 1000);
+    // Numbers of this form are valid; beyond 2^53 nanoseconds the last places may be lost by readers.
+    text.parse::<f64>().map_or(Value::Null, Value::from)
+}

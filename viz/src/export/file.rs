@@ -1,0 +1,63 @@
+//! From file to file.
+
+use super::{Format, write};
+use crate::part::Part;
+use crate::source::{self, SourceError};
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufWriter, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// Why nothing was written.
+#[derive(Debug)]
+pub enum ExportError {
+    /// The log.
+    Source(SourceError),
+    /// The file to write is the log itself.
+    Same(PathBuf),
+    /// The file to write.
+    Write(PathBuf, io::Error),
+}
+
+impl fmt::Display for ExportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Source(error) => error.fmt(f),
+            Self::Same(path) => write!(f, "{}: that is the log itself; name another file", path.display()),
+            Self::Write(path, error) => write!(f, "cannot write {}: {error}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for ExportError {}
+
+/// Writes the log at `log`, or a part of it, to `out`. Answers what was damaged, and what a reader of the file should know.
+///
+/// # Errors
+/// The log cannot be read, or the file not be written; nothing is left of it then.
+pub fn file(log: &Path, part: &Part, format: Format, out: &Path) -> Result<Vec<String>, ExportError> {
+    if matches!((log.canonicalize(), out.canonicalize()), (Ok(log), Ok(out)) if log == out) {
+        return Err(ExportError::Same(out.to_owned()));
+    }
+    let bytes = source::load_part(log, part).map_err(ExportError::Source)?;
+    let opened = source::read_file(log, &bytes).map_err(ExportError::Source)?;
+    let mut name = out.file_name().unwrap_or(OsStr::new("out")).to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    let partial = out.with_file_name(name);
+    let written = File::create(&partial)
+        .and_then(|file| write(format, &opened, &bytes, &mut BufWriter::new(file)))
+        .and_then(|notes| std::fs::rename(&partial, out).map(|()| notes));
+    let mut told = opened.summary();
+    match written {
+        Ok(notes) => {
+            told.extend(notes);
+            Ok(told)
+        }
+        Err(error) => {
+            let left = std::fs::remove_file(&partial).err().filter(|left| left.kind() != ErrorKind::NotFound);
+            let path = if left.is_some() { partial } else { out.to_owned() };
+            Err(ExportError::Write(path, error))
+        }
+    }
+}

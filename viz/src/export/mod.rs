@@ -1,0 +1,201 @@
+//! A log in the formats of others: what their tools read.
+//!
+//! What a format has no place for is left out, and said; where a format demands what the log does not record, that is said
+//! too.
+
+mod chrome;
+mod csv;
+mod file;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod pickle;
+mod rmm;
+mod snapshot;
+mod table;
+
+pub use file::{ExportError, file};
+
+use crate::model::{Fact, Model, PoolIx};
+use crate::origin::Origin;
+use crate::source::Opened;
+use std::io::{self, Write};
+use weir::trace::{Reader, Record, Stamped, text};
+
+/// A format to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// weir's own text form.
+    Text,
+    /// A table as CSV.
+    Csv(Rows),
+    /// The rows of RAPIDS RMM, as its own replay reads them.
+    Rmm,
+    /// The same with the rows `record`, `wait`, `sync` and `mark`, as `cargo xtask replay` reads them.
+    RmmOrder,
+    /// Chrome's trace events (JSON), for Perfetto.
+    Chrome,
+    /// PyTorch's memory snapshot (pickle).
+    Pickle,
+    /// A table as Parquet.
+    Parquet(Rows),
+}
+
+/// What a row of a table is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// A record.
+    Events,
+    /// An allocation.
+    Allocations,
+    /// A malloc that was granted or refused.
+    Decisions,
+}
+
+impl Format {
+    /// All of them with their names on the command line.
+    pub const ALL: [(&'static str, Self); 11] = [
+        ("text", Self::Text),
+        ("csv", Self::Csv(Rows::Events)),
+        ("csv-allocations", Self::Csv(Rows::Allocations)),
+        ("csv-decisions", Self::Csv(Rows::Decisions)),
+        ("rmm", Self::Rmm),
+        ("rmm-order", Self::RmmOrder),
+        ("perfetto", Self::Chrome),
+        ("pytorch", Self::Pickle),
+        ("parquet", Self::Parquet(Rows::Events)),
+        ("parquet-allocations", Self::Parquet(Rows::Allocations)),
+        ("parquet-decisions", Self::Parquet(Rows::Decisions)),
+    ];
+
+    /// The format of this name.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, format)| format)
+    }
+
+    /// Whether this build can write it.
+    #[must_use]
+    pub const fn is_built(self) -> bool {
+        !matches!(self, Self::Parquet(_)) || cfg!(feature = "parquet")
+    }
+}
+
+/// Writes a log, which is `bytes` and was read into `opened`. Answers what a reader of the file should know.
+///
+/// # Errors
+/// Those of `out`; `Unsupported` where this build has no such format.
+pub fn write(format: Format, opened: &Opened, bytes: &[u8], out: &mut (impl Write + Send)) -> io::Result<Vec<String>> {
+    let model = &opened.model;
+    match format {
+        Format::Text => plain(bytes, out)?,
+        Format::Csv(rows) => csv::write(&table(rows, model, bytes), out)?,
+        Format::Rmm => rmm::write(model, rmm::Rows::Own, out)?,
+        Format::RmmOrder => rmm::write(model, rmm::Rows::WithOrder, out)?,
+        Format::Chrome => chrome::write(model, out)?,
+        Format::Pickle => snapshot::write(model, out)?,
+        Format::Parquet(rows) => parquet_table(rows, model, bytes, out)?,
+    }
+    out.flush()?;
+    Ok(notes(format, opened))
+}
+
+fn table(rows: Rows, model: &Model, bytes: &[u8]) -> table::Table {
+    match rows {
+        Rows::Events => table::events(model, bytes),
+        Rows::Allocations => table::allocations(model),
+        Rows::Decisions => table::decisions(model),
+    }
+}
+
+#[cfg(feature = "parquet")]
+fn parquet_table(rows: Rows, model: &Model, bytes: &[u8], out: &mut (impl Write + Send)) -> io::Result<()> {
+    let name = match rows {
+        Rows::Events => "events",
+        Rows::Allocations => "allocations",
+        Rows::Decisions => "decisions",
+    };
+    parquet::write(name, &table(rows, model, bytes), out)
+}
+
+#[cfg(not(feature = "parquet"))]
+fn parquet_table(_: Rows, _: &Model, _: &[u8], _: &mut (impl Write + Send)) -> io::Result<()> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, "this build writes no Parquet: it lacks the feature `parquet`"))
+}
+
+/// The text form, with what was damaged as comments.
+fn plain(bytes: &[u8], out: &mut impl Write) -> io::Result<()> {
+    let mut origin = Origin::of(bytes);
+    let (mut lines, mut line) = (Vec::new(), String::new());
+    for read in Reader::new(bytes) {
+        match read {
+            Ok(stamped) => {
+                line.clear();
+                text::write(&stamped, &mut line).map_err(io::Error::other)?;
+                writeln!(lines, "{line}")?;
+            }
+            Err(damage) if origin.expects(&damage) => {}
+            Err(damage) => origin.damages.push(damage.to_string()),
+        }
+    }
+    write!(out, "{}\n{origin}", text::HEADER)?;
+    out.write_all(&lines)
+}
+
+/// What the file lacks, or claims without knowing.
+fn notes(format: Format, opened: &Opened) -> Vec<String> {
+    let model = &opened.model;
+    let lacks = |fact| model.unrecorded.has(fact);
+    let mut notes = opened.origin.sentence().into_iter().collect::<Vec<_>>();
+    let mut note = |when: bool, text: &str| {
+        if when {
+            notes.push(text.to_owned());
+        }
+    };
+    let placed = matches!(format, Format::Rmm | Format::RmmOrder | Format::Pickle | Format::Chrome);
+    note(placed && lacks(Fact::Addresses), "the log has no addresses: those in the file only tell blocks apart");
+    note(
+        format == Format::Pickle && lacks(Fact::Reserved),
+        "the log does not say what is reserved: segments are what blocks touch",
+    );
+    note(format == Format::Pickle, "a segment has one stream there; its blocks may be of any");
+    let marks = matches!(format, Format::Rmm | Format::Pickle) && !model.marks.is_empty();
+    note(marks, "marks are left out");
+    let live = model.lives.iter().any(|life| life.born().is_none());
+    note(
+        live && !matches!(format, Format::Text | Format::Csv(Rows::Events) | Format::Parquet(Rows::Events)),
+        "blocks from before the log are there without their malloc",
+    );
+    notes
+}
+
+/// Where a pool's offsets count from.
+fn base(model: &Model, pool: PoolIx) -> u64 {
+    model.pool(pool).definition.map_or(0, |definition| definition.base.0)
+}
+
+/// The device of a pool.
+fn device(model: &Model, pool: PoolIx) -> u32 {
+    model.pool(pool).definition.map_or(0, |definition| definition.config.device.0)
+}
+
+/// The place of a pool among the model's.
+fn pool_of(model: &Model, id: weir::id::PoolId) -> Option<PoolIx> {
+    model.pools.iter().position(|pool| pool.id == id).map(PoolIx::next_of)
+}
+
+/// All records of a model, with the number and time that the model gives them.
+fn records(model: &Model) -> impl Iterator<Item = (crate::model::EventIx, Stamped<'_>)> {
+    (0..model.events.len()).map(|at| {
+        let event = crate::model::EventIx::next_of(at);
+        (event, model.record(event))
+    })
+}
+
+/// A refused malloc: its pool, stream and size.
+fn refused(record: &Record<'_>) -> Option<(Option<weir::id::PoolId>, Option<weir::id::StreamId>, u64)> {
+    match *record {
+        Record::OutOfMemory { pool, stream, requested, .. } => Some((Some(pool), Some(stream), requested.0)),
+        Record::Refused { verb: weir::trace::Verb::Malloc, pool, stream, size, .. } => Some((pool, stream, size.0)),
+        _ => None,
+    }
+}

@@ -1,0 +1,109 @@
+//! `export`: a log in the formats of others.
+
+use crate::failure::Failure;
+use crate::project;
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgMatches, Command};
+use std::path::{Path, PathBuf};
+use weir_viz::export::{self, ExportError, Format};
+use weir_viz::part::{Part, Place};
+
+pub(crate) fn parser() -> Command {
+    let path = clap::value_parser!(PathBuf);
+    let place = |name: &'static str, help: &'static str| Arg::new(name).long(name).value_name("PLACE").help(help);
+    Command::new("export")
+        .about("Write a log for other tools: Perfetto, PyTorch's memory viewer, RMM's replay, CSV, Parquet, text")
+        .arg(
+            Arg::new("file")
+                .value_name("FILE")
+                .required(true)
+                .value_parser(path.clone())
+                .help("The log: weir's, or another allocator's"),
+        )
+        .arg(
+            Arg::new("to-format")
+                .long("format")
+                .visible_alias("as")
+                .value_name("FORMAT")
+                .required(true)
+                .value_parser(PossibleValuesParser::new(Format::ALL.map(|(name, _)| name)))
+                .help("What to write"),
+        )
+        .arg(Arg::new("out").value_name("OUT").required(true).value_parser(path).help("The file to write"))
+        .arg(place("from", "Only from here on: a record's number, a time since the first one (20ms), or a mark's name"))
+        .arg(place("to", "Only up to here"))
+        .after_help(
+            "csv and parquet have a row for each record; csv-allocations and parquet-allocations one for each allocation, \
+             ...-decisions one for each malloc that was granted or refused. The columns are described, with queries to \
+             begin with, in viz/src/export/tables.md. rmm has the rows of RMM's own log; rmm-order also those for events, \
+             waits and synchronisations, which `cargo xtask replay` reads.\n\n\
+             Example:\n  cargo xtask export target/demo/trace.log --format perfetto target/demo/trace.json\n\n\
+             Exit status: 0 written, 1 not written, 2 a file that cannot be read.",
+        )
+}
+
+pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
+    let path = |name| arguments.get_one::<PathBuf>(name).cloned().unwrap_or_default();
+    let (log, out) = (path("file"), path("out"));
+    let word = |name| arguments.get_one::<String>(name).map(String::as_str);
+    let name = word("to-format").unwrap_or_default();
+    let format = Format::of_name(name).ok_or_else(|| Failure::Unreadable(format!("no format {name}")))?;
+    if format.is_built() {
+        let part = Part { from: word("from").map(Place::parse), to: word("to").map(Place::parse) };
+        let told = export::file(&log, &part, format, &out).map_err(|error| match error {
+            ExportError::Write(..) => Failure::Failed(error.to_string()),
+            _ => Failure::Unreadable(error.to_string()),
+        })?;
+        told.iter().for_each(|line| tell!("note: {line}"));
+    } else {
+        build_and_run(&log, name, &out, [word("from"), word("to")])?;
+    }
+    say!("{name}: {}", project::shown(&out));
+    Ok(())
+}
+
+/// Lets the program that writes Parquet do it; builds that first. What it takes to build is no part of this program, so
+/// that the first `cargo xtask demo` is quick.
+fn build_and_run(log: &Path, format: &str, out: &Path, part: [Option<&str>; 2]) -> Result<(), Failure> {
+    tell!("building what writes Parquet; the first time this takes a minute");
+    // Cargo runs in the root, the caller perhaps elsewhere.
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let package = ["run", "--quiet", "--release", "--package", "weir-viz", "--features", "parquet"];
+    let mut command = project::cargo(package);
+    command.args(["--bin", "weir-export", "--"]).arg(absolute(log)).arg(format).arg(absolute(out));
+    command.args(part.map(Option::unwrap_or_default));
+    let status = command.status().map_err(|error| Failure::Failed(format!("cannot run cargo: {error}")))?;
+    match status.code() {
+        Some(0) => Ok(()),
+        Some(code) => Err(Failure::Said(u8::try_from(code).unwrap_or(1))),
+        None => Err(Failure::Failed(format!("the export ended: {status}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(words: &[&str]) -> Result<(), Failure> {
+        run(&parser().try_get_matches_from([&["export"], words].concat()).expect("parses"))
+    }
+
+    #[test]
+    fn exit_status_0_is_written_2_cannot_be_read() {
+        let folder = std::env::temp_dir();
+        let path = |end: &str| folder.join(format!("weir-export-{}.{end}", std::process::id())).display().to_string();
+        let (log, out) = (path("log"), path("csv"));
+        let text = "weir-log version=1\nnumber=0 time=0 record=mark label=0 length=1 name=a\n";
+        std::fs::write(&log, text).expect("a temporary file");
+        outcome(&[&log, "--format", "csv", &out]).expect("is written");
+        let rows = std::fs::read_to_string(&out).expect("is there");
+        assert!(rows.contains("\n0,0,mark,,,,,a,,,,,,\n"), "{rows}");
+        let missing = outcome(&[&log, "--format=csv", "--from=elsewhere", &out]);
+        assert!(matches!(missing, Err(Failure::Unreadable(_))), "{missing:?}");
+        assert!(matches!(outcome(&[&log, "--as=csv", &log]), Err(Failure::Unreadable(_))), "the log itself is spared");
+        assert!(matches!(outcome(&["/no/such", "--as=csv", &out]), Err(Failure::Unreadable(_))));
+        let nowhere = outcome(&[&log, "--as=csv", "/no/such/out.csv"]);
+        assert!(matches!(nowhere, Err(Failure::Failed(_))), "{nowhere:?}");
+        [log, out].iter().for_each(|file| std::fs::remove_file(file).expect("it is there"));
+    }
+}
