@@ -8,6 +8,7 @@
 pub mod check;
 pub mod cli;
 pub mod compare;
+pub mod decode;
 pub mod explain;
 pub mod export;
 pub mod floor;

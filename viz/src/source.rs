@@ -1,5 +1,6 @@
 //! Opens logs. All reading goes through [`weir::trace::Reader`].
 
+use crate::decode;
 use crate::import;
 use crate::model::{Builder, Model};
 use crate::origin::{DAMAGED, Origin};
@@ -188,24 +189,22 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Opened, SourceError> {
     let mut damages = origin.damages.clone();
     let (mut records, mut more) = (0_u64, 0_u64);
     let mut first = None;
-    for read in Reader::new(bytes) {
-        match read {
-            Ok(stamped) => {
-                records += 1;
-                builder.push(&stamped);
-            }
-            Err(damage) if origin.expects(&damage) => builder.gap(),
-            Err(damage) => {
-                builder.gap();
-                first.get_or_insert(damage);
-                if damages.len() < MOST_DAMAGES {
-                    damages.push(damage.to_string());
-                } else {
-                    more += 1;
-                }
+    decode::each("reading", bytes, |read| match read {
+        Ok(stamped) => {
+            records += 1;
+            builder.push(&stamped);
+        }
+        Err(damage) if origin.expects(&damage) => builder.gap(),
+        Err(damage) => {
+            builder.gap();
+            first.get_or_insert(damage);
+            if damages.len() < MOST_DAMAGES {
+                damages.push(damage.to_string());
+            } else {
+                more += 1;
             }
         }
-    }
+    });
     if records == 0 {
         return Err(nothing(name, bytes, first));
     }

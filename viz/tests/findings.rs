@@ -400,7 +400,7 @@ fn what_a_pools_settings_bring_about_is_told_in_words() {
     }
     let of_pool = model.pool(PoolIx(0));
     assert_eq!(of_pool.definition.expect("it is defined").config.tuning, tuning);
-    assert_eq!(of_pool.syncs.len(), 1, "the host's wait is shown where synchronisations are");
+    assert_eq!(model.syncs(PoolIx(0)).len(), 1, "the host's wait is shown where synchronisations are");
     assert!(model.oddities.is_empty(), "{:?}", model.oddities);
     assert_eq!(
         of_pool.runs.iter().filter(|run| run.start == 0).count(),

@@ -34,7 +34,7 @@ fn rmm_is_a_log_without_reserved_source_and_order() {
     let model = &opened.model;
     assert_eq!(sizes(model), [(300, true), (100, false), (200, false)]);
     assert_eq!((model.pools[0].used.peak().0, model.pools[0].used.last()), (400, 300));
-    assert_eq!(model.pools[0].refusals.len(), 1);
+    assert_eq!(model.refusals(weir_viz::model::PoolIx(0)).len(), 1);
     assert!(model.lives.iter().all(|life| life.source.is_none()), "sources are not invented");
     assert!(opened.damages.is_empty(), "{:?}", opened.damages);
     let sentence = "translated from RMM's CSV; not recorded there: source, order, reserved, rounding, limit";

@@ -15,6 +15,7 @@ mod firmware;
 mod footprint;
 mod packages;
 mod panic_check;
+mod progress;
 mod project;
 mod replay;
 mod size;
@@ -31,6 +32,7 @@ pub use commands::Name;
 /// Does what the command line says, as the program of this name.
 #[must_use]
 pub fn main(name: Name) -> ExitCode {
+    progress::show();
     let outcome = match commands::parser(name).try_get_matches() {
         Ok(matches) => commands::run(&matches),
         Err(error) => {

@@ -51,7 +51,7 @@ fn decide_all(model: &Model, looks: Looks) -> u64 {
         Payload::Other(Record::Refused { verb: Verb::CreateStream, reason, .. }) => {
             !matches!(reason, Refusal::ArenaFull(..))
         }
-        Payload::Other(Record::Refused { verb, .. }) => *verb != Verb::Malloc,
+        Payload::Other(Record::Refused { verb, .. }) => verb != Verb::Malloc,
         _ => false,
     };
     let skipped = (0..model.events.len()).map(EventIx::next_of).filter(skipped).count();

@@ -228,7 +228,13 @@ impl Checker {
     fn mapping_is_known(&self, pool: usize) -> bool {
         let state = &self.pools[pool];
         let sized = state.definition.is_some_and(|(_, _, device)| self.granularity.contains_key(&device));
-        sized && !state.unclear && state.created.is_some_and(|at| self.unbroken_since(at))
+        sized && !self.unclear(pool) && state.created.is_some_and(|at| self.unbroken_since(at))
+    }
+
+    /// Whether a driver call failed half way since the pool is there.
+    fn unclear(&self, pool: usize) -> bool {
+        let state = &self.pools[pool];
+        state.unclear || self.failures > state.failures_before
     }
 
     /// Whether an operation comes after one that stands in the order of a stream; the host's, once that is complete. What
@@ -251,7 +257,7 @@ impl Checker {
         let Some((start, end)) = self.granules(pool, offset, granules) else { return };
         let twice = self.pools[pool].mapped.take(start, end);
         if let Some((_, _, first)) = twice.last().copied()
-            && !self.pools[pool].unclear
+            && !self.unclear(pool)
         {
             self.suspect(Fault::MappedTwice, None, first, op, None);
         }

@@ -2,7 +2,7 @@
 
 use super::finding::Clue;
 use super::order::Place;
-use std::collections::HashMap;
+use foldhash::HashMap;
 use weir::id::{EventId, StreamId};
 
 /// How many recordings and waits one search looks at.
@@ -112,7 +112,7 @@ impl History {
 /// The recordings in between that stand for the first operation: each would do, if it were waited for.
 fn covering(between: &[Step], from: Place) -> Vec<Clue> {
     let mut after = vec![from.lane];
-    let (mut events, mut markers) = (HashMap::new(), HashMap::new());
+    let (mut events, mut markers) = (HashMap::default(), HashMap::default());
     let mut found = Vec::new();
     for step in between.iter().take(LOOK) {
         let Place { lane, seq } = step.place;

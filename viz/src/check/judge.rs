@@ -5,7 +5,7 @@ use super::finding::{Fault, Finding, Missing, Operation, What};
 use super::memory::{Life, Op, PoolState};
 use super::order::{Order, Place};
 use super::{END_OF_PROGRAM, Report, Told};
-use std::collections::HashMap;
+use foldhash::HashMap;
 use weir::id::{AllocId, DeviceId, LabelId, PoolId, StreamId};
 use weir::trace::{DamageKind, Record, Stamped};
 use weir::units::Seq;
@@ -69,6 +69,8 @@ pub struct Checker {
     pool_of: HashMap<PoolId, usize>,
     pub(super) lives: Vec<Life>,
     pub(super) by_id: HashMap<AllocId, usize>,
+    /// Driver calls that failed so far: each may have changed what any pool has mapped.
+    pub(super) failures: u64,
     pub(super) granularity: HashMap<DeviceId, u64>,
     pub(super) markers: HashMap<u32, Op>,
     /// Findings about allocations that are named before their mallocs.
@@ -166,7 +168,7 @@ impl Checker {
             return *pool;
         }
         let pool = self.pools.len();
-        self.pools.push(PoolState::new());
+        self.pools.push(PoolState::new(self.failures));
         self.pool_of.insert(id, pool);
         pool
     }
@@ -281,7 +283,7 @@ impl Checker {
                 let pool = self.pool(pool);
                 self.pools[pool].unclear = true;
             }
-            Record::DriverFailed { .. } => self.pools.iter_mut().for_each(|pool| pool.unclear = true),
+            Record::DriverFailed { .. } => self.failures += 1,
             Record::Refused { .. } => self.refused(stamped),
             Record::Mark { label, name } => {
                 if name == END_OF_PROGRAM || (label != LabelId::NONE && self.end_label == Some(label)) {

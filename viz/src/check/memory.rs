@@ -2,7 +2,8 @@
 
 use super::finding::{Memory, Operation};
 use super::order::Place;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use foldhash::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use weir::id::{AllocId, DeviceId};
 use weir::units::{Bytes, DevicePtr};
 
@@ -108,15 +109,17 @@ pub(super) struct PoolState {
     pub(super) mapped: Ranges<Op>,
     /// What was unmapped in the order of a stream, until it is mapped again.
     pub(super) leaving: Ranges<Op>,
-    /// Since when it is unclear what is mapped: a driver call failed half way.
+    /// It is unclear what is mapped: a granule was given up half way.
     pub(super) unclear: bool,
+    /// Driver calls that had failed before it was there; whatever failed since makes it unclear, too.
+    pub(super) failures_before: u64,
     pub(super) live: BTreeSet<usize>,
     /// The last allocation to begin at an offset.
     pub(super) beginning: HashMap<u64, usize>,
 }
 
 impl PoolState {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(failures_before: u64) -> Self {
         Self {
             definition: None,
             created: None,
@@ -125,8 +128,9 @@ impl PoolState {
             mapped: Ranges::default(),
             leaving: Ranges::default(),
             unclear: false,
+            failures_before,
             live: BTreeSet::new(),
-            beginning: HashMap::new(),
+            beginning: HashMap::default(),
         }
     }
 

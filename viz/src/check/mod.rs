@@ -23,12 +23,12 @@ mod text;
 pub use finding::{Clue, Fault, Finding, Memory, Missing, Operation, What};
 pub use judge::Checker;
 
+use crate::decode;
 use crate::model::Unrecorded;
 use crate::origin::Origin;
 use crate::source::{self, SourceError};
 use std::collections::BTreeMap;
 use std::path::Path;
-use weir::trace::Reader;
 
 /// The mark that says that the program has ended.
 pub const END_OF_PROGRAM: &str = "end of program";
@@ -109,23 +109,21 @@ pub fn read(name: &str, bytes: &[u8], told: Told) -> Result<Report, SourceError>
     let mut damages = Vec::new();
     let (mut anything, mut more) = (false, 0_u64);
     let origin = Origin::of(bytes);
-    for read in Reader::new(bytes) {
-        match read {
-            Ok(stamped) => {
-                anything = true;
-                checker.push(&stamped);
-            }
-            Err(damage) if origin.expects(&damage) => checker.damage(damage.kind),
-            Err(damage) => {
-                checker.damage(damage.kind);
-                if damages.len() < MOST_DAMAGES {
-                    damages.push(damage.to_string());
-                } else {
-                    more += 1;
-                }
+    decode::each("checking", bytes, |read| match read {
+        Ok(stamped) => {
+            anything = true;
+            checker.push(&stamped);
+        }
+        Err(damage) if origin.expects(&damage) => checker.damage(damage.kind),
+        Err(damage) => {
+            checker.damage(damage.kind);
+            if damages.len() < MOST_DAMAGES {
+                damages.push(damage.to_string());
+            } else {
+                more += 1;
             }
         }
-    }
+    });
     if !anything {
         // The source knows why.
         source::read(name, bytes)?;

@@ -8,7 +8,8 @@
 //! stream waited for in between is not part of it. So each stream keeps its latest clocks with the positions from which
 //! they hold.
 
-use std::collections::{HashMap, VecDeque};
+use foldhash::HashMap;
+use std::collections::VecDeque;
 use weir::id::{DeviceId, EventId, StreamId};
 use weir::policy::StreamKind;
 

@@ -13,7 +13,7 @@ pub use labels::LabelGrowth;
 pub use mallocs::{Lost, Matched};
 pub use text::text;
 
-use crate::model::{EventIx, Model, PoolIx};
+use crate::model::{EventIx, Model, PoolIx, Signs};
 use crate::source::Opened;
 use std::collections::BTreeMap;
 use weir::id::StreamId;
@@ -119,17 +119,15 @@ fn sections(models: [&Model; 2], pools: [Option<PoolIx>; 2], marks: &[marks::Com
 
 fn side(model: &Model, pool: Option<PoolIx>, [from, to]: [EventIx; 2]) -> Side {
     let records = [from.0, to.0];
-    let Some(pool) = pool.map(|pool| model.pool(pool)) else { return Side { records, ..Side::default() } };
-    let within = |events: &[EventIx]| {
-        let inside = events.partition_point(|at| *at < to) - events.partition_point(|at| *at < from);
-        inside as u64
-    };
+    let Some(at) = pool else { return Side { records, ..Side::default() } };
+    let pool = model.pool(at);
+    let within = |events: Signs<'_>| (events.before(to) - events.before(from)) as u64;
     Side {
         records,
         peak_used: pool.used.extremes(from, to).1,
         peak_reserved: pool.reserved.extremes(from, to).1,
-        reuse: pool.by_source.each_ref().map(|mallocs| within(mallocs)),
-        refused: within(&pool.refusals),
+        reuse: pool.by_source.each_ref().map(|mallocs| within(Signs::own(mallocs))),
+        refused: within(model.refusals(at)),
     }
 }
 

@@ -139,10 +139,10 @@ fn call(model: &Model, event: EventIx) -> Option<Call> {
                 source: life.source,
             })
         }
-        Payload::Other(&Record::OutOfMemory { pool, stream, requested, .. }) => {
+        Payload::Other(Record::OutOfMemory { pool, stream, requested, .. }) => {
             Some(Call { event, alloc: None, pool, stream, asked: requested, got: None, source: None })
         }
-        Payload::Other(&Record::Refused {
+        Payload::Other(Record::Refused {
             verb: weir::trace::Verb::Malloc,
             pool: Some(pool),
             stream: Some(stream),

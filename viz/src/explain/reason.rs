@@ -150,10 +150,10 @@ fn records_at(model: &Model, call: EventIx, wanted: &HashSet<(StreamId, u64)>) -
                 Death::Free { event, stream, seq } if event == at => Some((model.stream(stream).id, seq.0)),
                 _ => None,
             },
-            Payload::Other(&(Record::Use { stream, seq, .. } | Record::UnmappedInOrder { stream, seq, .. })) => {
+            Payload::Other(Record::Use { stream, seq, .. } | Record::UnmappedInOrder { stream, seq, .. }) => {
                 Some((stream, seq.0))
             }
-            Payload::Other(&Record::MappedInOrder { stream, seq, .. }) => Some((stream, seq.0)),
+            Payload::Other(Record::MappedInOrder { stream, seq, .. }) => Some((stream, seq.0)),
             Payload::Other(_) => None,
         };
         if let Some(position) = position.filter(|position| wanted.contains(position)) {

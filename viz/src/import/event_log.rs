@@ -69,7 +69,7 @@ pub(super) fn recorded(model: &Model, at: PoolIx) -> Option<Recorded> {
     let mut waits = 0;
     for event in (0..model.events.len()).map(EventIx::next_of) {
         let record = match model.events.payload(event) {
-            Payload::Other(record) => *record,
+            Payload::Other(record) => record,
             Payload::Life(life) => {
                 recorded.waits_inserted += if model.life(life).pool == at { waits } else { 0 };
                 waits = 0;
@@ -122,7 +122,7 @@ impl Extraction<'_> {
         let record = match self.model.events.payload(at) {
             Payload::Life(life) if self.model.events.kind(at) == Kind::Malloc => return self.malloc(life),
             Payload::Life(life) => return self.free(life),
-            Payload::Other(record) => *record,
+            Payload::Other(record) => record,
         };
         if let Record::Mark { .. } = record {
             return Some(self.mark(at));

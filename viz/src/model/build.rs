@@ -7,7 +7,7 @@ use super::{
     Curve, Definition, EventIx, Fact, Gap, Kind, Lanes, LifeIx, Link, MarkAt, Model, NameIx, Oddity, Pool, PoolIx, Run,
     Stream, StreamIx, Unrecorded,
 };
-use std::collections::HashMap;
+use foldhash::HashMap;
 use weir::driver::Properties;
 use weir::id::{AllocId, DeviceId, LabelId, PoolId, StreamId};
 use weir::policy::{Attribute, PoolConfig, StreamKind};
@@ -295,9 +295,10 @@ impl Builder {
             threshold: Curve::default(),
             lives: Vec::new(),
             runs: Vec::new(),
-            syncs: Vec::new(),
+            waits: Vec::new(),
             trims: Vec::new(),
             refusals: Vec::new(),
+            shared_from: (self.model.syncs.len(), self.model.refusals.len()),
             findings: Vec::new(),
             by_source: Default::default(),
         });
@@ -371,12 +372,12 @@ impl Builder {
             Record::StreamSynchronized { .. }
             | Record::EventSynchronized { .. }
             | Record::DeviceSynchronized { .. } => {
-                self.model.pools.iter_mut().for_each(|p| p.syncs.push(event));
+                self.model.syncs.push(event);
             }
             // The pool's own wait, which is for it alone.
             Record::Blocked { pool, .. } => {
                 let at = self.pool(pool);
-                self.model.pools[at.at()].syncs.push(event);
+                self.model.pools[at.at()].waits.push(event);
             }
             Record::Trimmed { pool, reached, .. } => {
                 let at = self.pool(pool);
@@ -393,7 +394,7 @@ impl Builder {
                 self.model.pools[at.at()].refusals.push(event);
             }
             Record::Refused { pool: None, .. } | Record::DriverFailed { .. } => {
-                self.model.pools.iter_mut().for_each(|p| p.refusals.push(event));
+                self.model.refusals.push(event);
             }
             _ => {}
         }

@@ -22,15 +22,21 @@ impl Curve {
     /// If the changes are not in the order of the records.
     #[must_use]
     pub fn new(start: u64, changes: &[(EventIx, u64)]) -> Self {
-        assert!(changes.is_sorted_by_key(|c| c.0), "changes out of order");
-        let value: Vec<u64> = changes.iter().map(|c| c.1).collect();
-        let mut levels = Vec::new();
-        let mut below: Vec<(u64, u64)> = value.iter().map(|v| (*v, *v)).collect();
-        while below.len() > FAN {
-            below = below.chunks(FAN).map(extremes_of).collect();
-            levels.push(below.clone());
+        Self::of_columns(start, changes.iter().map(|c| c.0).collect(), changes.iter().map(|c| c.1).collect())
+    }
+
+    /// The same from a column of records and one of values, which it keeps: they are most of a long log's memory.
+    fn of_columns(start: u64, at: Vec<EventIx>, value: Vec<u64>) -> Self {
+        assert!(at.is_sorted(), "changes out of order");
+        let mut levels: Vec<Vec<(u64, u64)>> = Vec::new();
+        if value.len() > FAN {
+            let of = |values: &[u64]| values.iter().fold((u64::MAX, 0), |(low, high), v| (low.min(*v), high.max(*v)));
+            levels.push(value.chunks(FAN).map(of).collect());
         }
-        Self { start, at: changes.iter().map(|c| c.0).collect(), value, levels }
+        while let Some(below) = levels.last().filter(|below| below.len() > FAN) {
+            levels.push(below.chunks(FAN).map(extremes_of).collect());
+        }
+        Self { start, at, value, levels }
     }
 
     /// The value once the record has taken effect.
@@ -141,7 +147,8 @@ fn extremes_of(values: &[(u64, u64)]) -> (u64, u64) {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     now: i64,
-    changes: Vec<(EventIx, i64)>,
+    at: Vec<EventIx>,
+    by: Vec<i64>,
     /// What changed in the missing records just before these.
     unseen: BTreeMap<EventIx, i64>,
     /// The part of that which a record stated, and which nothing has explained yet.
@@ -152,7 +159,8 @@ impl Tally {
     /// Adds to the value at this record.
     pub(super) fn add(&mut self, at: EventIx, by: i64) {
         self.now = self.now.saturating_add(by);
-        self.changes.push((at, by));
+        self.at.push(at);
+        self.by.push(by);
     }
 
     /// It changed by so much in the missing records before this one.
@@ -187,24 +195,29 @@ impl Tally {
         }
     }
 
-    /// The curve.
-    pub(super) fn finish(&self) -> Curve {
-        let mut value = self.unseen.get(&EventIx(0)).copied().unwrap_or(0);
+    /// The curve. Nothing is left here, and where nothing was unseen within the log, nothing is copied.
+    pub(super) fn finish(&mut self) -> Curve {
+        let Self { at, by, unseen, .. } = std::mem::take(self);
+        let mut value = unseen.get(&EventIx(0)).copied().unwrap_or(0);
         let amount = |v: i64| u64::try_from(v).unwrap_or(0);
         let start = amount(value);
-        let mut unseen = self.unseen.range(EventIx(1)..).peekable();
-        let mut changes = Vec::with_capacity(self.changes.len());
-        let mut step = |at: EventIx, by: i64| {
+        let mut sum = |by: i64| {
             value = value.saturating_add(by);
-            changes.push((at, amount(value)));
+            amount(value)
         };
-        for (at, by) in &self.changes {
-            while let Some((before, by)) = unseen.next_if(|u| u.0 <= at) {
-                step(*before, *by);
-            }
-            step(*at, *by);
+        let mut unseen = unseen.range(EventIx(1)..).peekable();
+        if unseen.peek().is_none() {
+            // In place: both are eight bytes.
+            return Curve::of_columns(start, at, by.into_iter().map(sum).collect());
         }
-        unseen.for_each(|(before, by)| step(*before, *by));
+        let mut changes = Vec::with_capacity(at.len());
+        for (at, by) in at.into_iter().zip(by) {
+            while let Some((before, by)) = unseen.next_if(|u| *u.0 <= at) {
+                changes.push((*before, sum(*by)));
+            }
+            changes.push((at, sum(by)));
+        }
+        changes.extend(unseen.map(|(before, by)| (*before, sum(*by))));
         Curve::new(start, &changes)
     }
 }

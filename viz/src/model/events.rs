@@ -1,5 +1,6 @@
 //! The log's records in order: number, time, kind, and where the rest of each is kept.
 
+use super::compact::Compact;
 use super::{EventIx, LifeIx};
 use weir::trace::Record;
 
@@ -58,35 +59,36 @@ kinds! {
 /// The records, a column each.
 #[derive(Clone, Debug, Default)]
 pub struct Events {
-    number: Vec<u64>,
+    /// From this record on, the numbers count up from that one, up to the next entry.
+    numbers: Vec<(EventIx, u64)>,
     time: Vec<u64>,
     kind: Vec<Kind>,
     payload: Vec<u32>,
-    others: Vec<Record<'static>>,
+    others: Compact,
     /// From this record on, the numbers are shifted by so much on the axis: a log that begins again continues.
     shifts: Vec<(EventIx, u64)>,
 }
 
 /// Where the rest of a record is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Payload<'m> {
+pub enum Payload {
     /// In the life: a malloc or free.
     Life(LifeIx),
-    /// Here. A mark's name is kept by the model.
-    Other(&'m Record<'static>),
+    /// Here, by value. A mark's name is kept by the model.
+    Other(Record<'static>),
 }
 
 impl Events {
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.number.len()
+        self.kind.len()
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.number.is_empty()
+        self.kind.is_empty()
     }
 
     /// The index one past the last.
@@ -95,10 +97,12 @@ impl Events {
         EventIx::next_of(self.len())
     }
 
-    /// The number as it stands in the log.
+    /// The number as it stands in the log. O(log n) in the places where numbers are missing or begin again.
     #[must_use]
     pub fn number(&self, event: EventIx) -> u64 {
-        self.number[event.at()]
+        assert!(event < self.end(), "no such record");
+        let (from, first) = self.numbers[self.numbers.partition_point(|run| run.0 <= event) - 1];
+        first + u64::from(event.0 - from.0)
     }
 
     /// The clock in nanoseconds, never going back.
@@ -115,11 +119,11 @@ impl Events {
 
     /// The rest of the record.
     #[must_use]
-    pub fn payload(&self, event: EventIx) -> Payload<'_> {
+    pub fn payload(&self, event: EventIx) -> Payload {
         let payload = self.payload[event.at()];
         match self.kind(event) {
             Kind::Malloc | Kind::Free => Payload::Life(LifeIx(payload)),
-            _ => Payload::Other(&self.others[payload as usize]),
+            kind => Payload::Other(self.others.get(kind, payload as usize)),
         }
     }
 
@@ -133,7 +137,7 @@ impl Events {
                     0 => 0,
                     n => self.shifts[n - 1].1,
                 };
-                self.number(event).saturating_add(shift).saturating_sub(self.number[0])
+                self.number(event).saturating_add(shift).saturating_sub(self.numbers[0].1)
             }
         }
     }
@@ -177,7 +181,9 @@ impl Events {
     pub(super) fn push(&mut self, number: u64, time: u64, kind: Kind, payload: u32) -> EventIx {
         let event = self.end();
         self.shift_if_restarted(event, number);
-        self.number.push(number);
+        if self.last_number().and_then(|last| last.checked_add(1)) != Some(number) {
+            self.numbers.push((event, number));
+        }
         self.time.push(time.max(self.time.last().copied().unwrap_or(0)));
         self.kind.push(kind);
         self.payload.push(payload);
@@ -186,15 +192,18 @@ impl Events {
 
     /// The place where a record is kept that is no malloc or free.
     pub(super) fn keep(&mut self, record: Record<'static>) -> u32 {
-        self.others.push(record);
-        EventIx::next_of(self.others.len() - 1).0
+        EventIx::next_of(self.others.keep(record)).0
+    }
+
+    fn last_number(&self) -> Option<u64> {
+        self.len().checked_sub(1).map(|last| self.number(EventIx::next_of(last)))
     }
 
     fn shift_if_restarted(&mut self, event: EventIx, number: u64) {
-        let Some(last) = self.number.last() else {
+        let Some(last) = self.last_number() else {
             return;
         };
-        if number <= *last {
+        if number <= last {
             let shift = self.shifts.last().map_or(0, |s| s.1);
             self.shifts.push((event, last.saturating_add(shift).saturating_add(1).saturating_sub(number)));
         }

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod build;
+mod compact;
 mod curve;
 mod events;
 mod findings;
@@ -11,6 +12,8 @@ mod life;
 mod owned;
 mod owners;
 mod pool;
+#[cfg(test)]
+mod scale;
 mod settle;
 mod unrecorded;
 
@@ -23,7 +26,7 @@ pub use index::{EventIx, FindingIx, LifeIx, NameIx, PoolIx, StreamIx};
 pub use lanes::{Act, Arrows, Lane, Lanes, Tie};
 pub use life::{Birth, Death, Life, WaitedFor};
 pub use owners::Link;
-pub use pool::{Definition, Pool, Run, State};
+pub use pool::{Definition, Pool, Run, Signs, State};
 pub use unrecorded::{Fact, Unrecorded};
 
 use weir::driver::Properties;
@@ -108,6 +111,10 @@ pub struct Model {
     later: Vec<Link>,
     later_of: Vec<u32>,
     uses: Vec<(LifeIx, EventIx)>,
+    /// Synchronisations, which concern every pool.
+    syncs: Vec<EventIx>,
+    /// Refusals and failures of the driver that name no pool.
+    refusals: Vec<EventIx>,
 }
 
 impl Model {
@@ -130,6 +137,20 @@ impl Model {
     #[must_use]
     pub fn pool(&self, pool: PoolIx) -> &Pool {
         &self.pools[pool.at()]
+    }
+
+    /// Synchronisations of streams, events and devices since the pool's first record, and its own waits on the host.
+    #[must_use]
+    pub fn syncs(&self, pool: PoolIx) -> Signs<'_> {
+        let pool = self.pool(pool);
+        Signs { own: &pool.waits, shared: self.syncs.get(pool.shared_from.0..).unwrap_or_default() }
+    }
+
+    /// Refused calls of the pool, out of memory among them, and those since its first record that name no pool.
+    #[must_use]
+    pub fn refusals(&self, pool: PoolIx) -> Signs<'_> {
+        let pool = self.pool(pool);
+        Signs { own: &pool.refusals, shared: self.refusals.get(pool.shared_from.1..).unwrap_or_default() }
     }
 
     /// The stream.
@@ -215,9 +236,9 @@ impl Model {
             Payload::Life(life) => self.free_record(life),
             Payload::Other(Record::Mark { label, .. }) => {
                 let mark = self.marks.binary_search_by_key(&event, |m| m.event).ok().map(|at| &self.marks[at]);
-                Record::Mark { label: *label, name: mark.map_or("", |m| self.name(m.name)) }
+                Record::Mark { label, name: mark.map_or("", |m| self.name(m.name)) }
             }
-            Payload::Other(record) => *record,
+            Payload::Other(record) => record,
         };
         Stamped { number: self.events.number(event), time: Nanos(self.events.time(event)), record }
     }

@@ -67,12 +67,14 @@ pub struct Pool {
     pub lives: Vec<LifeIx>,
     /// What was mapped when.
     pub runs: Vec<Run>,
-    /// Synchronisations of its device's streams, events and of the device.
-    pub syncs: Vec<EventIx>,
+    /// Its own waits on the host; see [`Model::syncs`](super::Model::syncs).
+    pub(super) waits: Vec<EventIx>,
     /// Trims.
     pub trims: Vec<EventIx>,
-    /// Refused calls, out of memory among them.
-    pub refusals: Vec<EventIx>,
+    /// Refused calls that name it; see [`Model::refusals`](super::Model::refusals).
+    pub(super) refusals: Vec<EventIx>,
+    /// The first ones of the model's synchronisations and refusals that were after its first record.
+    pub(super) shared_from: (usize, usize),
     /// Where findings show, one for each, once the log was checked.
     pub findings: Vec<EventIx>,
     /// Mallocs by what they relied on, in the order of `Source::ALL`.
@@ -98,4 +100,39 @@ pub struct State {
     pub threshold: u64,
     /// Live allocations.
     pub live: usize,
+}
+
+/// Records of one kind that a picture of a pool shows: those that are the pool's own, and those that concern all pools and
+/// are kept once. Both are in the log's order.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Signs<'m> {
+    pub(super) own: &'m [EventIx],
+    pub(super) shared: &'m [EventIx],
+}
+
+impl<'m> Signs<'m> {
+    /// Of one list.
+    #[must_use]
+    pub const fn own(own: &'m [EventIx]) -> Self {
+        Self { own, shared: &[] }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.own.len() + self.shared.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many stand before the record. O(log n).
+    #[must_use]
+    pub fn before(&self, event: EventIx) -> usize {
+        let before = |list: &[EventIx]| list.partition_point(|at| *at < event);
+        before(self.own) + before(self.shared)
+    }
 }

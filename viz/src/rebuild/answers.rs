@@ -36,7 +36,7 @@ impl<'m> Answers<'m> {
         for at in begin.at()..model.events.len() {
             let at = EventIx::next_of(at);
             let Payload::Other(record) = model.events.payload(at) else { continue };
-            match *record {
+            match record {
                 // Another run.
                 Record::Begin { .. } if at > begin => break,
                 Record::Asked { complete, .. } => queries.push_back(Ok(complete)),
@@ -81,14 +81,13 @@ impl<'m> Answers<'m> {
         self.from.set(EventIx::next_of(to));
         let records = |range: std::ops::Range<usize>| {
             range.map(EventIx::next_of).filter_map(|at| match self.model.events.payload(at) {
-                Payload::Other(record) => Some(*record),
+                Payload::Other(record) => Some(record),
                 Payload::Life(_) => None,
             })
         };
         let mut failures = Vec::new();
         for at in from.at()..to {
-            let Payload::Other(&Record::DriverFailed { error }) = self.model.events.payload(EventIx::next_of(at))
-            else {
+            let Payload::Other(Record::DriverFailed { error }) = self.model.events.payload(EventIx::next_of(at)) else {
                 continue;
             };
             // A growth's maps are written when it ends, those before a failure too.

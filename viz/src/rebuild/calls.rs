@@ -73,7 +73,7 @@ impl<'m> Calls<'m> {
             Payload::Life(life) => self.free(runtime, life),
             Payload::Other(record) => {
                 let done =
-                    self.order(runtime, record) || self.memory(runtime, record) || self.make_pool(runtime, record);
+                    self.order(runtime, &record) || self.memory(runtime, &record) || self.make_pool(runtime, &record);
                 if !done && self.model.events.kind(at) == Kind::Mark {
                     let found = self.model.marks.binary_search_by_key(&at, |mark| mark.event).ok();
                     let name = found.map_or("", |found| self.model.name(self.model.marks[found].name));

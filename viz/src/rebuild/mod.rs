@@ -80,7 +80,7 @@ fn beginning(model: &Model, target: EventIx) -> Result<EventIx, NotRecorded> {
 /// The log's beginning is not there, or records between it and the target are missing.
 pub fn capacities(model: &Model, target: EventIx) -> Result<Capacities, NotRecorded> {
     let begin = beginning(model, target)?;
-    let Payload::Other(&Record::Begin { streams, events, markers, pools, blocks, granules, .. }) =
+    let Payload::Other(Record::Begin { streams, events, markers, pools, blocks, granules, .. }) =
         model.events.payload(begin)
     else {
         return Err(NotRecorded("the log's beginning".to_owned()));

@@ -253,7 +253,7 @@ impl Moves {
         let granule = |at: usize| model.pools[at].granularity.0;
         for at in 0..model.events.len() {
             let Payload::Other(record) = model.events.payload(EventIx::next_of(at)) else { continue };
-            match *record {
+            match record {
                 Record::Mapped { pool, granules, reason, .. }
                 | Record::MappedInOrder { pool, granules, reason, .. } => {
                     if let Some(at) = ids.get(&pool) {

@@ -61,7 +61,7 @@ pub(super) fn waits(model: &Model) -> (Vec<Waits>, u64) {
     for at in 0..model.events.len() {
         let at = EventIx::next_of(at);
         if let Payload::Other(record) = model.events.payload(at) {
-            walk.push(record, model.events.time(at));
+            walk.push(&record, model.events.time(at));
         }
     }
     let mut waits: Vec<Waits> = walk.pairs.into_values().collect();

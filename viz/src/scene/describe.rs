@@ -32,10 +32,10 @@ pub fn headline(model: &Model, event: EventIx) -> String {
             let mark = model.marks.iter().find(|m| m.event == event);
             mark.map_or(String::new(), |m| model.name(m.name).to_owned())
         }
-        Payload::Other(record) => memory_words(record)
-            .or_else(|| order_words(record))
-            .or_else(|| refusal_words(record))
-            .unwrap_or_else(|| plain_words(record)),
+        Payload::Other(record) => memory_words(&record)
+            .or_else(|| order_words(&record))
+            .or_else(|| refusal_words(&record))
+            .unwrap_or_else(|| plain_words(&record)),
     }
 }
 

@@ -51,7 +51,7 @@ fn facts(context: &Context<'_>) -> String {
         0 => format!("peak reserved {}", ticks::bytes(reserved)),
         _ => format!("peak reserved {} ({:.3} × used)", ticks::bytes(reserved), reserved as f64 / used as f64),
     });
-    let refused = pool.refusals.len() as u64;
+    let refused = model.refusals(context.view.pool).len() as u64;
     if refused > 0 {
         parts.push(format!("{} refused", ticks::count(refused)));
     }

@@ -86,7 +86,7 @@ impl<'m> Context<'m> {
 /// The picture of a view, and where everything is in it.
 #[must_use]
 pub fn build(model: &Model, view: &View) -> (Scene, Frame) {
-    let rows = strip::rows(model.pools.get(view.pool.at()));
+    let rows = strip::rows(model, view.pool);
     let frame = Frame::new(model, view, rows);
     let context = Context { model, view, frame: &frame, palette: view.theme.palette() };
     let mut paint = Paint::default();

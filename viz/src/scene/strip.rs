@@ -3,30 +3,31 @@
 
 use super::frame::STRIP_ROW;
 use super::{Anchor, Color, Context, Paint, Rect, Stroke, edge, pos, source_words, ticks};
-use crate::model::{EventIx, Pool};
+use crate::model::{EventIx, Model, PoolIx, Signs};
 use weir::trace::Source;
 
 /// One row.
 struct Row<'m> {
     name: &'static str,
-    events: &'m [EventIx],
+    events: Signs<'m>,
     color: Color,
     source: Option<Source>,
 }
 
-fn rows_of<'m>(pool: &'m Pool, palette: &super::Palette) -> Vec<Row<'m>> {
+fn rows_of<'m>(model: &'m Model, at: PoolIx, palette: &super::Palette) -> Vec<Row<'m>> {
+    let pool = model.pool(at);
     let sources = Source::ALL.iter().zip(&pool.by_source).map(|(source, events)| Row {
         name: source_words(*source),
-        events,
+        events: Signs::own(events),
         color: palette.ink,
         source: Some(*source),
     });
     let signs = [
-        ("synchronise", &pool.syncs, palette.dim),
-        ("trim", &pool.trims, palette.threshold),
-        ("refused", &pool.refusals, palette.alarm),
+        ("synchronise", model.syncs(at), palette.dim),
+        ("trim", Signs::own(&pool.trims), palette.threshold),
+        ("refused", model.refusals(at), palette.alarm),
         // The last row: that is where its marks are looked for.
-        ("finding", &pool.findings, palette.alarm),
+        ("finding", Signs::own(&pool.findings), palette.alarm),
     ];
     let signs = signs.into_iter().filter(|s| !s.1.is_empty()).map(|(name, events, color)| Row {
         name,
@@ -38,8 +39,11 @@ fn rows_of<'m>(pool: &'m Pool, palette: &super::Palette) -> Vec<Row<'m>> {
 }
 
 /// How many rows the strip of this pool has.
-pub(super) fn rows(pool: Option<&Pool>) -> usize {
-    pool.map_or(6, |p| rows_of(p, super::Theme::Light.palette()).len())
+pub(super) fn rows(model: &Model, pool: PoolIx) -> usize {
+    match model.pools.get(pool.at()) {
+        Some(_) => rows_of(model, pool, super::Theme::Light.palette()).len(),
+        None => Source::ALL.len(),
+    }
 }
 
 /// Draws the panel.
@@ -49,12 +53,12 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
         return;
     }
     super::panel(context, paint, area, "Sources and events");
-    let Some(pool) = context.pool() else {
+    if context.pool().is_none() {
         return;
-    };
+    }
     let columns = super::chart::columns(context);
     let mut lines = Vec::new();
-    for (i, row) in rows_of(pool, context.palette).iter().enumerate() {
+    for (i, row) in rows_of(context.model, context.view.pool, context.palette).iter().enumerate() {
         let top = area.y + i as f32 * STRIP_ROW;
         if i > 0 {
             lines.push([pos(area.x, top), pos(area.right(), top)]);
@@ -79,8 +83,7 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
 
 /// A tick a column in which anything happened; darker where more did.
 fn draw_row(paint: &mut Paint, area: Rect, top: f32, columns: &[EventIx], row: &Row<'_>) {
-    let at = |event: &EventIx| row.events.partition_point(|e| e < event);
-    let bounds: Vec<usize> = columns.iter().map(at).collect();
+    let bounds: Vec<usize> = columns.iter().map(|event| row.events.before(*event)).collect();
     let counts = bounds.windows(2).map(|pair| pair[1] - pair[0]);
     let mut levels: [Vec<Rect>; 3] = Default::default();
     let mut open: Option<(usize, usize, usize)> = None;
