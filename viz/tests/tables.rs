@@ -185,6 +185,7 @@ fn the_state_says_what_a_free_block_waits_for() {
     let model = three();
     let mut view = View::whole(&model, Size { w: 1400.0, h: 900.0 });
     view.page = Page::State;
+    view.select_event(&model, EventIx::next_of(model.events.len() - 1));
     let scene = scene::build(&model, &view).0;
     let texts: Vec<&str> =
         scene.shapes.iter().filter_map(|s| if let Shape::Text(t) = s { Some(t.text.as_str()) } else { None }).collect();

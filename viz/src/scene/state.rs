@@ -71,12 +71,12 @@ fn room(area: Rect) -> usize {
     ((area.h - LIST) / ROW).max(1.0) as usize
 }
 
-/// The selected record, or else the last one in sight.
+/// The selected record; else the pool's peak of used bytes where that is in sight, else the last record in sight.
 fn cursor(model: &Model, view: &View) -> Option<EventIx> {
-    view.selected_event(model).or_else(|| {
-        let past = model.events.first_from(view.axis, view.x.to);
-        past.0.checked_sub(1).map(EventIx)
-    })
+    let first = model.events.first_from(view.axis, view.x.from);
+    let past = model.events.first_from(view.axis, view.x.to);
+    let peak = || model.pools.get(view.pool.at())?.used.peak().1.filter(|at| (first..past).contains(at));
+    view.selected_event(model).or_else(peak).or_else(|| past.0.checked_sub(1).map(EventIx))
 }
 
 /// The pool's addresses: free below, live above it; what is neither is not mapped. Everything has at least a pixel.
