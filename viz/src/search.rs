@@ -155,9 +155,9 @@ impl Term {
             Payload::Other(record) => record,
         };
         match self {
-            Self::Size(from, to) => asked(record).is_some_and(|bytes| (*from..=*to).contains(&bytes)),
+            Self::Size(from, to) => asked(&record).is_some_and(|bytes| (*from..=*to).contains(&bytes)),
             Self::Stream(stream) => headline(model, event).contains(&format!("stream {stream}")),
-            Self::Pool(pool) => pool_of(record).is_some_and(|at| at == *pool),
+            Self::Pool(pool) => pool_of(&record).is_some_and(|at| at == *pool),
             Self::Word(part) => {
                 model.events.kind(event).name().contains(part) || headline(model, event).to_lowercase().contains(part)
             }

@@ -55,7 +55,7 @@ impl Model {
     #[must_use]
     pub fn points_of(&self, life: LifeIx, event: EventIx) -> Vec<Point> {
         let uses = self.uses(life).filter(|use_| *use_ <= event).filter_map(|at| match self.events.payload(at) {
-            Payload::Other(Record::Use { stream, seq, .. }) => Some(Point { stream: *stream, seq: *seq }),
+            Payload::Other(Record::Use { stream, seq, .. }) => Some(Point { stream, seq }),
             _ => None,
         });
         let free = match self.life(life).death {

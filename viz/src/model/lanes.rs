@@ -218,7 +218,7 @@ impl Making {
                 Lane::Stream(model.life(life).stream)
             }
             Payload::Life(life) => Lane::Stream(model.freed_on(life)),
-            Payload::Other(record) => self.order(event, record),
+            Payload::Other(record) => self.order(event, &record),
         };
         self.lanes.acts.entry((lane, act)).or_default().push(event);
     }
