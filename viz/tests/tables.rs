@@ -8,7 +8,7 @@ use weir::policy::UseUntil;
 use weir::trace::{Record, Source};
 use weir::units::{MIB, Seq};
 use weir_viz::model::{EventIx, LifeIx, Model, PoolIx};
-use weir_viz::scene::{self, Page, Shape, Size, View, pos};
+use weir_viz::scene::{self, Page, Selection, Shape, Size, View, pos};
 use weir_viz::search::{Query, Row};
 use weir_viz::table::{Sort, Table};
 
@@ -185,7 +185,7 @@ fn the_state_says_what_a_free_block_waits_for() {
     let model = three();
     let mut view = View::whole(&model, Size { w: 1400.0, h: 900.0 });
     view.page = Page::State;
-    view.select_event(&model, EventIx::next_of(model.events.len() - 1));
+    view.selection = Selection::Event(EventIx::next_of(model.events.len() - 1));
     let scene = scene::build(&model, &view).0;
     let texts: Vec<&str> =
         scene.shapes.iter().filter_map(|s| if let Shape::Text(t) = s { Some(t.text.as_str()) } else { None }).collect();
