@@ -228,7 +228,10 @@ fn nothing(name: &str, bytes: &[u8], damage: Option<Damage>) -> SourceError {
             format!("the file holds {} bytes, all of them zero", bytes.len()),
             format!("The log was never flushed, or nothing was logged. {HOW_TO_LOG}"),
         ),
-        Some(DamageKind::Foreign) | None => (
+        None => {
+            ("the log holds no records".to_owned(), format!("Nothing was logged, or what was is cut off. {HOW_TO_LOG}"))
+        }
+        Some(DamageKind::Foreign) => (
             format!("this is not an event log of weir; it begins with {}", beginning(bytes)),
             format!(
                 "Expected: pages that begin with `{}`, text that begins with `{}`, or a log of another allocator: {}. \

@@ -100,7 +100,7 @@ fn sections_lie_between_common_marks() {
     let whole = comparison.whole.sides;
     assert_eq!(whole.map(|side| side.peak_used / MIB), [6, 16]);
     // By the order of `Source::ALL`: own stream, settled, event, opportunistic, internal, grow.
-    assert_eq!(whole.map(|side| side.reuse), [[2, 0, 0, 0, 0, 2], [1, 0, 0, 0, 0, 4]]);
+    assert_eq!(whole.map(|side| side.reuse), [Some([2, 0, 0, 0, 0, 2]), Some([1, 0, 0, 0, 0, 4])]);
 }
 
 #[test]

@@ -333,3 +333,31 @@ mod parquet {
         assert!(lines[2].starts_with("[('', 3, ") && lines[2].ends_with(", 512)]"), "{}", lines[2]);
     }
 }
+
+/// A link stays one, and what is no file is written to.
+#[cfg(unix)]
+#[test]
+fn what_the_output_is_stays_what_it_is() {
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    let place = |name: &str| Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let (log, target, link, pipe) =
+        (place("kept-in.log"), place("kept-target"), place("kept-link"), place("kept-pipe"));
+    std::fs::write(&log, self::log()).expect("a temporary file");
+    std::fs::write(&target, "old").expect("a temporary file");
+    for old in [&link, &pipe] {
+        let _ = std::fs::remove_file(old);
+    }
+    symlink(&target, &link).expect("a link");
+    let written = |out: &Path| export::file(&log, &Part::default(), Format::Text, out).expect("is written");
+    written(&link);
+    assert!(link.symlink_metadata().expect("is there").is_symlink());
+    let text = std::fs::read_to_string(&target).expect("is there");
+    assert!(text.starts_with(text::HEADER), "{text}");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("is a part of every Unix").success());
+    std::thread::scope(|threads| {
+        let read = threads.spawn(|| std::fs::read_to_string(&pipe).expect("is read"));
+        written(&pipe);
+        assert_eq!(read.join().expect("ends"), text);
+    });
+    assert!(pipe.metadata().expect("is there").file_type().is_fifo());
+}

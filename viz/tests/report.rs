@@ -196,3 +196,27 @@ fn what_another_programs_log_does_not_record_is_not_made_up() {
     let condition = Expression::parse("peak_reserved > 1").expect("reads").holds(&figures);
     assert!(condition.expect_err("unknown").to_string().contains("which this log does not record"));
 }
+
+/// A block whose free is missing would count for ever.
+#[test]
+fn a_log_with_a_hole_has_no_floor() {
+    let whole = reported(LOG).1;
+    assert!(whole.floor.is_some());
+    let text: String = LOG.lines().filter(|line| !line.contains("record=free")).map(|l| l.to_owned() + "\n").collect();
+    let opened = source::read("hole.log", text.as_bytes()).expect("reads");
+    let report = Report::of(&opened, &check::read("hole.log", text.as_bytes(), Told::Accept).expect("reads"));
+    assert_eq!(report.floor.map(|floor| floor.bytes), None);
+}
+
+#[test]
+fn a_second_free_in_another_programs_log_is_one() {
+    let rows = "Thread,Time,Action,Pointer,Size,Stream\n\
+                1,1,allocate,0x1000,1024,0\n1,2,free,0x1000,1024,0\n1,3,free,0x1000,1024,0\n";
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("freed-twice.csv");
+    std::fs::write(&path, rows).expect("a temporary file");
+    let bytes = source::load(&path).expect("translated");
+    let checked = check::read("freed-twice.csv", &bytes, Told::Accept).expect("reads");
+    assert_eq!(checked.by_fault.get(&check::Fault::DoubleFree), Some(&1), "{:?}", checked.by_fault);
+    let opened = source::read("freed-twice.csv", &bytes).expect("reads");
+    assert_eq!(figure(&Report::of(&opened, &checked), "peak_used_bytes"), 1024);
+}

@@ -13,7 +13,7 @@ pub use labels::LabelGrowth;
 pub use mallocs::{Lost, Matched};
 pub use text::text;
 
-use crate::model::{EventIx, Model, PoolIx, Signs};
+use crate::model::{EventIx, Fact, Model, PoolIx, Signs};
 use crate::source::Opened;
 use std::collections::BTreeMap;
 use weir::id::StreamId;
@@ -37,10 +37,10 @@ pub struct Side {
     pub records: [u32; 2],
     /// The most bytes in live blocks.
     pub peak_used: u64,
-    /// The most mapped bytes.
-    pub peak_reserved: u64,
-    /// Mallocs by what they relied on, in the order of [`Source::ALL`].
-    pub reuse: [u64; 6],
+    /// The most mapped bytes; `None`: not recorded.
+    pub peak_reserved: Option<u64>,
+    /// Mallocs by what they relied on, in the order of [`Source::ALL`]; `None`: not recorded.
+    pub reuse: Option<[u64; 6]>,
     /// Refused calls.
     pub refused: u64,
 }
@@ -121,12 +121,13 @@ fn side(model: &Model, pool: Option<PoolIx>, [from, to]: [EventIx; 2]) -> Side {
     let records = [from.0, to.0];
     let Some(at) = pool else { return Side { records, ..Side::default() } };
     let pool = model.pool(at);
+    let recorded = |fact| !model.unrecorded.has(fact);
     let within = |events: Signs<'_>| (events.before(to) - events.before(from)) as u64;
     Side {
         records,
         peak_used: pool.used.extremes(from, to).1,
-        peak_reserved: pool.reserved.extremes(from, to).1,
-        reuse: pool.by_source.each_ref().map(|mallocs| within(Signs::own(mallocs))),
+        peak_reserved: recorded(Fact::Reserved).then(|| pool.reserved.extremes(from, to).1),
+        reuse: recorded(Fact::Source).then(|| pool.by_source.each_ref().map(|mallocs| within(Signs::own(mallocs)))),
         refused: within(model.refusals(at)),
     }
 }

@@ -1,6 +1,7 @@
 //! A comparison in lines.
 
-use super::{Comparison, Section};
+use super::{Comparison, Section, Side};
+use crate::report::or_not_recorded;
 use crate::scene::ticks;
 use std::fmt::Write;
 use weir::trace::Source;
@@ -21,7 +22,8 @@ pub fn text(comparison: &Comparison) -> String {
     let mut sections: Vec<&Section> = comparison.sections.iter().collect();
     let apart = |s: &Section| {
         let [a, b] = s.sides;
-        a.peak_reserved.abs_diff(b.peak_reserved).max(a.peak_used.abs_diff(b.peak_used))
+        let reserved = a.peak_reserved.zip(b.peak_reserved).map_or(0, |(a, b)| a.abs_diff(b));
+        reserved.max(a.peak_used.abs_diff(b.peak_used))
     };
     sections.sort_by_key(|section| std::cmp::Reverse(apart(section)));
     let told = sections.iter().filter(|section| apart(section) > 0).take(MOST);
@@ -58,17 +60,18 @@ fn section(out: &mut String, name: &str, section: &Section) {
         "{name:<34} {:>12} {:>12} {:>12} {:>12}",
         bytes(a.peak_used),
         bytes(b.peak_used),
-        bytes(a.peak_reserved),
-        bytes(b.peak_reserved)
+        or_not_recorded(a.peak_reserved, bytes),
+        or_not_recorded(b.peak_reserved, bytes)
     );
 }
 
 fn reuse(out: &mut String, comparison: &Comparison) {
     let [a, b] = comparison.whole.sides;
     let _ = writeln!(out, "\n{:<34} {:>12} {:>12}", "mallocs by source", "A", "B");
-    for (source, (one, other)) in Source::ALL.iter().zip(a.reuse.into_iter().zip(b.reuse)) {
+    for source in Source::ALL {
         let name = source.name().replace('_', " ");
-        let _ = writeln!(out, "{name:<34} {:>12} {:>12}", ticks::count(one), ticks::count(other));
+        let count = |side: Side| or_not_recorded(side.reuse.map(|reuse| reuse[source as usize]), ticks::count);
+        let _ = writeln!(out, "{name:<34} {:>12} {:>12}", count(a), count(b));
     }
     let _ = writeln!(out, "{:<34} {:>12} {:>12}", "refused calls", ticks::count(a.refused), ticks::count(b.refused));
     for pair in comparison.pairs.iter().take(MOST) {

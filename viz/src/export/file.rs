@@ -42,22 +42,25 @@ pub fn file(log: &Path, part: &Part, format: Format, out: &Path) -> Result<Vec<S
     }
     let bytes = source::load_part(log, part).map_err(ExportError::Source)?;
     let opened = source::read_file(log, &bytes).map_err(ExportError::Source)?;
-    let mut name = out.file_name().unwrap_or(OsStr::new("out")).to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    let partial = out.with_file_name(name);
-    let written = File::create(&partial)
-        .and_then(|file| write(format, &opened, &bytes, &mut BufWriter::new(file)))
-        .and_then(|notes| std::fs::rename(&partial, out).map(|()| notes));
     let mut told = opened.summary();
-    match written {
-        Ok(notes) => {
-            told.extend(notes);
-            Ok(told)
-        }
-        Err(error) => {
-            let left = std::fs::remove_file(&partial).err().filter(|left| left.kind() != ErrorKind::NotFound);
-            let path = if left.is_some() { partial } else { out.to_owned() };
-            Err(ExportError::Write(path, error))
-        }
+    told.extend(place(out, |file| write(format, &opened, &bytes, &mut BufWriter::new(file)))?);
+    Ok(told)
+}
+
+/// Has a file written under a second name, so that there is never half of it. A link is followed, and what is no file, as
+/// a device or a pipe is none, is written to as it is.
+fn place<T>(out: &Path, write: impl FnOnce(File) -> io::Result<T>) -> Result<T, ExportError> {
+    let failed = |path: &Path, error| Err(ExportError::Write(path.to_owned(), error));
+    if out.metadata().is_ok_and(|there| !there.is_file()) {
+        return File::options().write(true).open(out).and_then(write).or_else(|error| failed(out, error));
     }
+    let target = out.canonicalize().unwrap_or_else(|_| out.to_owned());
+    let mut name = target.file_name().unwrap_or(OsStr::new("out")).to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    let partial = target.with_file_name(name);
+    let written = File::create(&partial).and_then(write);
+    written.and_then(|done| std::fs::rename(&partial, &target).map(|()| done)).or_else(|error| {
+        let left = std::fs::remove_file(&partial).err().filter(|left| left.kind() != ErrorKind::NotFound);
+        failed(if left.is_some() { &partial } else { out }, error)
+    })
 }

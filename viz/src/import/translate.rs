@@ -72,6 +72,8 @@ struct Translator {
     streams: HashMap<(u32, u64), usize>,
     seqs: Vec<u64>,
     live: HashMap<(u32, u64), Live>,
+    /// What was freed, until its place is allocated again.
+    freed: HashMap<(u32, u64), Live>,
     allocations: u64,
     labels: HashMap<String, LabelId>,
     /// As the recording has them.
@@ -225,6 +227,7 @@ impl Translator {
         self.allocations += 1;
         let live = Live { id: AllocId(self.allocations), offset, given: bytes };
         self.live.insert((happening.device, *block), live);
+        self.freed.remove(&(happening.device, *block));
         let (stream, seq) = self.step(happening);
         self.put(Record::Malloc {
             pool: pool(happening.device),
@@ -241,7 +244,14 @@ impl Translator {
     }
 
     fn free(&mut self, happening: &Happening, block: u64, size: Option<u64>) {
-        let known = self.live.remove(&(happening.device, block));
+        let place = (happening.device, block);
+        let known = self.live.remove(&place);
+        if let Some(live) = known {
+            self.freed.insert(place, live);
+        }
+        if let (None, Some(live)) = (known, self.freed.get(&place).copied()) {
+            return self.freed_again(happening, live);
+        }
         let live = match (known, size) {
             (Some(live), _) => live,
             // Allocated before the recording began: all that is known is in its free.
@@ -263,6 +273,19 @@ impl Translator {
         let (stream, seq) = self.step(happening);
         let (offset, given) = (Bytes(live.offset), Bytes(live.given));
         self.put(Record::Free { pool: pool(happening.device), stream, seq, id: live.id, offset, given });
+    }
+
+    /// Nothing was allocated there since. weir would have refused it, and says so in these words.
+    fn freed_again(&mut self, happening: &Happening, live: Live) {
+        let stream = self.stream(happening);
+        let base = self.pools.get(&happening.device).map_or(0, |extent| extent.base);
+        self.put(Record::Refused {
+            verb: Verb::Free,
+            pool: Some(pool(happening.device)),
+            stream: Some(stream),
+            size: Bytes::ZERO,
+            reason: Refusal::AlreadyFree(DevicePtr(base.saturating_add(live.offset)), None),
+        });
     }
 
     fn refused(&mut self, happening: &Happening, bytes: u64) {

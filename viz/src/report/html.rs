@@ -96,7 +96,12 @@ fn head(out: &mut String, report: &Report) {
     tile("mallocs", ticks::count(mallocs), pools, false);
     tile("refused", ticks::count(report.refused()), "mallocs".to_owned(), report.refused() > 0);
     tile("leaks", ticks::count(report.leaks), live, report.leaks > 0);
-    tile("waits inserted", ticks::count(report.waits_inserted()), format!("{} on the host", report.host_waits), false);
+    if report.unrecorded.has(Fact::Source) {
+        tile("waits inserted", "not recorded".to_owned(), String::new(), false);
+    } else {
+        let on_host = format!("{} on the host", report.host_waits);
+        tile("waits inserted", ticks::count(report.waits_inserted()), on_host, false);
+    }
     out.push_str("</div>\n");
 }
 
@@ -106,7 +111,7 @@ fn pool_part(out: &mut String, report: &Report, opened: &Opened, pool: &PoolRepo
         out,
         "<h2>Pool {}</h2>\n<p class=\"dim\">limit {limit}, granules of {}</p>\n",
         pool.id,
-        ticks::bytes(pool.granule)
+        or_not_recorded(pool.granule, ticks::bytes)
     );
     timeline(out, opened, pool.at.at());
     curves(out, report, &opened.model, pool);
@@ -159,7 +164,7 @@ fn curves(out: &mut String, report: &Report, model: &Model, pool: &PoolReport) {
     out.push_str(&plot(model, &broken, Amount::Part, "External fragmentation over the records"));
     let _ = writeln!(
         out,
-        "<figcaption>The part of the free memory that is not in its largest piece; {} at worst.</figcaption></figure>",
+        "<figcaption>The part of the free memory that is not in its largest piece; {} at worst, of the samples.</figcaption></figure>",
         percent(worst)
     );
 }

@@ -21,11 +21,12 @@ pub use html::page;
 pub use pool::{Holder, Moved, Pair, Peak, PoolReport, Reused, pairs};
 pub use refusals::{Refused, refusal_words};
 pub use sweep::Sample;
+pub(crate) use text::or_not_recorded;
 pub use text::text;
 pub use waits::Waits;
 
 use crate::check::{self, Fault, Told};
-use crate::floor::{Exactness, Floor};
+use crate::floor::Floor;
 use crate::import::program_of;
 use crate::model::{EventIx, Fact, Model, PoolIx, Unrecorded};
 use crate::source::{self, Opened, SourceError};
@@ -49,7 +50,8 @@ pub struct Report {
     pub peak_used: u64,
     /// The most mapped bytes, of all pools together; `None`: not recorded.
     pub peak_reserved: Option<u64>,
-    /// What no pool that adds no waits can do without: see [`Floor`]. `None`: the order is not recorded.
+    /// What no pool that adds no waits can do without: see [`Floor`]. `None`: the order is not recorded, or records are
+    /// missing.
     pub floor: Option<Floor>,
     /// The pools, in the order of their first record.
     pub pools: Vec<PoolReport>,
@@ -115,7 +117,7 @@ impl Report {
             nanos: span(model),
             peak_used: peak_of_all(model, &all, Which::Used),
             peak_reserved: recorded(Fact::Reserved).then(|| peak_of_all(model, &all, Which::Reserved)),
-            floor: recorded(Fact::Order).then(|| floor(model, &all)),
+            floor: floor(model, &all),
             pools,
             waits,
             host_waits,
@@ -170,12 +172,14 @@ fn span(model: &Model) -> u64 {
     last.map_or(0, |last| model.events.time(EventIx::next_of(last)) - model.events.time(EventIx(0)))
 }
 
-fn floor(model: &Model, pools: &[PoolIx]) -> Floor {
+/// Where a free is missing its block would count for ever, and where a malloc is, not at all.
+fn floor(model: &Model, pools: &[PoolIx]) -> Option<Floor> {
+    let whole = model.gaps.is_empty() && model.oddities.is_empty() && model.lives.iter().all(|l| l.born().is_some());
+    if !whole || model.unrecorded.has(Fact::Order) {
+        return None;
+    }
     let alignments = model.devices.iter().map(|(_, properties)| properties.alignment.0);
-    let floor = Floor::within(&program_of(model, pools), alignments.min().unwrap_or(512), MOST_CALLS);
-    // What was refused would have been live, too, and what is missing was not counted.
-    let whole = model.gaps.is_empty() && model.oddities.is_empty();
-    if whole { floor } else { Floor { exactness: Exactness::LowerBound, ..floor } }
+    Some(Floor::within(&program_of(model, pools), alignments.min().unwrap_or(512), MOST_CALLS))
 }
 
 #[derive(Clone, Copy)]

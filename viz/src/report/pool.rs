@@ -84,8 +84,10 @@ pub struct PoolReport {
     pub id: PoolId,
     /// Its limit, where it is known and set.
     pub limit: Option<u64>,
-    /// Bytes of one granule.
-    pub granule: u64,
+    /// Bytes of one granule; `None`: not recorded.
+    pub granule: Option<u64>,
+    /// Whether it is recorded what is mapped and where the blocks lie, so that there is a fragmentation to tell of.
+    pub laid_out: bool,
     /// Its mallocs, those before the log not counted.
     pub mallocs: u64,
     /// The most bytes in live blocks.
@@ -118,6 +120,7 @@ impl PoolReport {
     pub(super) fn of(model: &Model, at: PoolIx, samples: Vec<Sample>, moves: &Moves) -> Self {
         let happened = |list: &[Moved]| list.iter().filter(|moved| moved.times > 0).copied().collect();
         let pool = model.pool(at);
+        let recorded = |fact| !model.unrecorded.has(fact);
         let peak = |(bytes, event): (u64, Option<EventIx>)| Peak { bytes, event };
         let used = peak(pool.used.peak());
         let (holders, asked_at_peak) = holders(model, at, used);
@@ -126,10 +129,11 @@ impl PoolReport {
             at,
             id: pool.id,
             limit: pool.limit().map(|limit| limit.0),
-            granule: pool.granularity.0,
+            granule: Some(pool.granularity.0).filter(|_| recorded(Fact::Reserved)),
+            laid_out: recorded(Fact::Reserved) && recorded(Fact::Addresses),
             mallocs: pool.lives.iter().filter(|life| model.life(**life).born().is_some()).count() as u64,
             used,
-            reserved: Some(peak(pool.reserved.peak())).filter(|_| !model.unrecorded.has(Fact::Reserved)),
+            reserved: recorded(Fact::Reserved).then(|| peak(pool.reserved.peak())),
             asked_at_peak,
             holders,
             samples,
@@ -150,10 +154,10 @@ impl PoolReport {
         self.samples.get(at).filter(|sample| sample.event == event)
     }
 
-    /// The largest external fragmentation of the samples; `None`: it is not recorded what is mapped.
+    /// The largest external fragmentation of the samples; `None`: see [`laid_out`](Self::laid_out).
     #[must_use]
     pub fn worst_fragmentation(&self) -> Option<f64> {
-        self.reserved.map(|_| self.samples.iter().map(Sample::fragmentation).fold(0.0, f64::max))
+        self.laid_out.then(|| self.samples.iter().map(Sample::fragmentation).fold(0.0, f64::max))
     }
 }
 

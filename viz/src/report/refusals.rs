@@ -33,6 +33,9 @@ pub(super) fn refusals(model: &Model) -> Vec<Refused> {
         let Payload::Other(record) = model.events.payload(at) else { continue };
         let (verb, reason, bytes) = match record {
             Record::OutOfMemory { requested, .. } => (Verb::Malloc, "out_of_memory", requested.0),
+            Record::Refused { verb: Verb::Malloc, size, .. } if !model.unrecorded.is_empty() => {
+                (Verb::Malloc, "not_recorded", size.0)
+            }
             Record::Refused { verb, reason, size, .. } => (verb, reason_name(&reason), size.0),
             _ => continue,
         };
@@ -44,7 +47,11 @@ pub(super) fn refusals(model: &Model) -> Vec<Refused> {
             count: 0,
             bytes: 0,
             record: record_number,
-            first: refusal_words(&record).unwrap_or_default(),
+            first: if reason == "not_recorded" {
+                format!("{} asked for", ticks::bytes(bytes))
+            } else {
+                refusal_words(&record).unwrap_or_default()
+            },
         };
         let refused = found.entry((verb_name(verb), reason)).or_insert_with(first);
         refused.count += 1;

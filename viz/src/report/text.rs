@@ -2,7 +2,7 @@
 
 use super::{Held, Idle, Moved, PoolReport, Report};
 use crate::floor::Floor;
-use crate::model::{Axis, Model};
+use crate::model::{Axis, Fact, Model};
 use crate::scene::ticks;
 use std::fmt::Write;
 use weir::trace::Source;
@@ -32,7 +32,7 @@ fn line(out: &mut String, name: &str, value: impl std::fmt::Display) {
 
 fn head(out: &mut String, report: &Report) {
     let _ = writeln!(out, "{}", report.name);
-    line(out, "records", format!("{} in {}", ticks::count(report.records), ticks::time(report.nanos)));
+    line(out, "records", format!("{} in {}", ticks::count(report.records), time(report)));
     line(out, "peak used", ticks::bytes_exact(report.peak_used));
     let reserved = |bytes| format!("{}{}", ticks::bytes_exact(bytes), over(bytes, report.peak_used));
     line(out, "peak reserved", or_not_recorded(report.peak_reserved, reserved));
@@ -46,8 +46,13 @@ fn head(out: &mut String, report: &Report) {
     }
 }
 
+fn time(report: &Report) -> String {
+    let nanos = Some(report.nanos).filter(|_| !report.unrecorded.has(Fact::Times));
+    nanos.map_or_else(|| "a time that is not recorded".to_owned(), ticks::time)
+}
+
 /// What a log may lack, in words.
-pub(super) fn or_not_recorded<T>(value: Option<T>, words: impl FnOnce(T) -> String) -> String {
+pub(crate) fn or_not_recorded<T>(value: Option<T>, words: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| "not recorded".to_owned(), words)
 }
 
@@ -58,13 +63,14 @@ pub(super) fn over(reserved: u64, used: u64) -> String {
 
 fn pool_text(out: &mut String, pool: &PoolReport, model: &Model) {
     let limit = pool.limit.map_or("not recorded".to_owned(), ticks::bytes);
-    let _ = writeln!(out, "\npool {}: limit {limit}, granules of {}", pool.id, ticks::bytes(pool.granule));
+    let granules = pool.granule.map_or(String::new(), |bytes| format!(", granules of {}", ticks::bytes(bytes)));
+    let _ = writeln!(out, "\npool {}: limit {limit}{granules}", pool.id);
     for (name, peak) in [("peak used", Some(pool.used)), ("peak reserved", pool.reserved)] {
         let Some(peak) = peak else { continue };
         let at = peak
             .event
             .map_or("from the log's beginning".to_owned(), |event| format!("at record {}", model.events.number(event)));
-        let sample = peak.event.and_then(|event| pool.sample_at(event)).filter(|_| pool.reserved.is_some());
+        let sample = peak.event.and_then(|event| pool.sample_at(event)).filter(|_| pool.laid_out);
         let beside = sample.map_or(String::new(), |sample| {
             format!(
                 "; used {}, reserved {}, fragmentation {}",
@@ -75,7 +81,7 @@ fn pool_text(out: &mut String, pool: &PoolReport, model: &Model) {
         });
         line(out, name, format!("{} {at}{beside}", ticks::bytes(peak.bytes)));
     }
-    let worst = |part| format!("{} at worst", percent(part));
+    let worst = |part| format!("{} at worst, of {} samples", percent(part), pool.samples.len());
     line(out, "fragmentation", or_not_recorded(pool.worst_fragmentation(), worst));
     list(
         out,
@@ -161,7 +167,8 @@ pub(super) fn idle_words(idle: &Idle, model: &Model) -> String {
 
 fn waits(out: &mut String, report: &Report) {
     let _ = writeln!(out);
-    line(out, "waits inserted", ticks::count(report.waits_inserted()));
+    let inserted = Some(report.waits_inserted()).filter(|_| !report.unrecorded.has(Fact::Source));
+    line(out, "waits inserted", or_not_recorded(inserted, ticks::count));
     list(out, "", report.waits.len(), report.waits.iter().map(|waits| waits.words()));
     if report.host_waits > 0 {
         line(out, "waits on the host", ticks::count(report.host_waits));

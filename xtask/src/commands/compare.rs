@@ -96,14 +96,14 @@ fn object(comparison: &Comparison) -> Value {
 
 fn section(section: &Section) -> Value {
     let both = |of: fn(&compare::Side) -> u64| section.sides.each_ref().map(of);
-    let reuse = Source::ALL
-        .iter()
-        .map(|source| (source.name().to_owned(), json!(section.sides.map(|side| side.reuse[*source as usize]))));
+    let reuse = Source::ALL.iter().map(|source| {
+        (source.name().to_owned(), json!(section.sides.map(|side| side.reuse.map(|reuse| reuse[*source as usize]))))
+    });
     json!({
         "from": section.from,
         "to": section.to,
         "peak_used_bytes": both(|side| side.peak_used),
-        "peak_reserved_bytes": both(|side| side.peak_reserved),
+        "peak_reserved_bytes": section.sides.each_ref().map(|side| side.peak_reserved),
         "refused": both(|side| side.refused),
         "reuse": reuse.collect::<Map<String, Value>>(),
     })

@@ -129,7 +129,8 @@ fn object(report: &Report, model: &Model) -> Value {
     object.insert("reuse".to_owned(), counts);
     object.insert("ordered_floor_is".to_owned(), json!(report.floor.map(|floor| floor.exactness.name())));
     object.insert("not_recorded".to_owned(), json!(report.unrecorded.names().collect::<Vec<_>>()));
-    object.insert("time_ns".to_owned(), json!(report.nanos));
+    let nanos = Some(report.nanos).filter(|_| !report.unrecorded.has(Fact::Times));
+    object.insert("time_ns".to_owned(), json!(nanos));
     object.insert("pools".to_owned(), report.pools.iter().map(|of| pool(of, model)).collect());
     object.insert("waits".to_owned(), report.waits.iter().map(waits).collect());
     object.insert("refusals".to_owned(), report.refusals.iter().map(refused).collect());
@@ -165,8 +166,8 @@ fn pool(pool: &PoolReport, model: &Model) -> Value {
             "record": model.events.number(sample.event),
             "used_bytes": sample.used,
             "reserved_bytes": pool.reserved.map(|_| sample.reserved),
-            "largest_free_bytes": pool.reserved.map(|_| sample.largest_free),
-            "fragmentation": pool.reserved.map(|_| sample.fragmentation()),
+            "largest_free_bytes": pool.laid_out.then_some(sample.largest_free),
+            "fragmentation": pool.laid_out.then(|| sample.fragmentation()),
         })
     });
     let held = pool.held.iter().map(|held| json!({ "alloc": model.life(held.life).id.0, "length": held.length }));
@@ -185,7 +186,7 @@ fn pool(pool: &PoolReport, model: &Model) -> Value {
         "pairs": pairs.collect::<Vec<_>>(),
         "mapped": moves(&pool.mapped),
         "unmapped": moves(&pool.unmapped),
-        "thrash_bytes": pool.thrash,
+        "thrash_bytes": pool.reserved.map(|_| pool.thrash),
         "worst_fragmentation": pool.worst_fragmentation(),
         "samples": samples.collect::<Vec<_>>(),
         "held_longest": held.collect::<Vec<_>>(),
