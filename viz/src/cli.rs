@@ -2,6 +2,7 @@
 
 use crate::check::{self, Told};
 use crate::model::{Axis, FindingIx};
+use crate::output;
 use crate::part::{Part, Place};
 use crate::png::{self, PngError};
 use crate::scene::{self, Page, Parts, SMALLEST, Scene, Size, Theme, View};
@@ -403,5 +404,5 @@ pub fn export(opened: &Opened, view: &View, out: &Path, scale: f32) -> Result<()
             table.csv(&opened.model, &view.listing.rows(&opened.model, table))
         }
     };
-    std::fs::write(out, bytes).map_err(|e| PictureError::Write(out.to_owned(), e))
+    output::bytes(out, &bytes).map_err(|(path, error)| PictureError::Write(path, error))
 }

@@ -16,6 +16,7 @@ pub mod font;
 pub mod import;
 pub mod model;
 pub mod origin;
+pub mod output;
 pub mod part;
 pub mod png;
 pub mod rebuild;

@@ -149,3 +149,15 @@ fn a_log_without_pools_is_compared() {
     assert_eq!((comparison.matched.count, comparison.sections.len()), (0, 1));
     assert!(compare::text(&comparison).contains("whole log"));
 }
+
+#[test]
+fn mallocs_are_matched_where_their_sources_are_not_recorded() {
+    let rows = "Thread,Time,Action,Pointer,Size,Stream\n1,1,allocate,0x1000,512,0\n1,2,allocate,0x2000,1024,0\n";
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("compared.csv");
+    std::fs::write(&path, rows).expect("a temporary file");
+    let read = || weir_viz::source::open(&path).expect("reads");
+    let comparison = Comparison::of(&read(), &read());
+    assert_eq!((comparison.matched.count, comparison.matched.alone), (2, [0, 0]));
+    let text = compare::text(&comparison);
+    assert!(text.contains("lost their reuse is not recorded") && !text.contains("lost their reuse ("), "{text}");
+}

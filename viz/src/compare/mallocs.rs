@@ -100,8 +100,8 @@ fn walk(models: [&Model; 2], lives: [&[LifeIx]; 2], matched: &mut Matched) {
 impl Matched {
     fn pair(&mut self, models: [&Model; 2], lives: [LifeIx; 2]) {
         let [one, other] = [models[0].life(lives[0]), models[1].life(lives[1])];
-        let (Some(was), Some(is)) = (one.source, other.source) else { return };
         self.count += 1;
+        let (Some(was), Some(is)) = (one.source, other.source) else { return };
         self.sources[was as usize][is as usize] += 1;
         match (is_cheap(was), is_cheap(is)) {
             (false, true) => self.won += 1,

@@ -31,7 +31,7 @@ pub struct Section {
 }
 
 /// One log's numbers in a section.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Side {
     /// Its first record, and the one behind its last.
     pub records: [u32; 2],
@@ -43,6 +43,12 @@ pub struct Side {
     pub reuse: Option<[u64; 6]>,
     /// Refused calls.
     pub refused: u64,
+}
+
+impl Side {
+    /// Without a pool.
+    const NOTHING: Self =
+        Self { records: [0; 2], peak_used: 0, peak_reserved: Some(0), reuse: Some([0; 6]), refused: 0 };
 }
 
 /// Memory that goes from stream to stream, in one log and in the other.
@@ -78,6 +84,12 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// Whether both logs record where memory came from.
+    #[must_use]
+    pub fn tells_sources(&self) -> bool {
+        self.whole.sides.iter().all(|side| side.reuse.is_some())
+    }
+
     /// Compares two logs.
     #[must_use]
     pub fn of(one: &Opened, other: &Opened) -> Self {
@@ -119,7 +131,7 @@ fn sections(models: [&Model; 2], pools: [Option<PoolIx>; 2], marks: &[marks::Com
 
 fn side(model: &Model, pool: Option<PoolIx>, [from, to]: [EventIx; 2]) -> Side {
     let records = [from.0, to.0];
-    let Some(at) = pool else { return Side { records, ..Side::default() } };
+    let Some(at) = pool else { return Side { records, ..Side::NOTHING } };
     let pool = model.pool(at);
     let recorded = |fact| !model.unrecorded.has(fact);
     let within = |events: Signs<'_>| (events.before(to) - events.before(from)) as u64;

@@ -103,6 +103,10 @@ fn lost(out: &mut String, comparison: &Comparison) {
         count(matched.alone[0]),
         count(matched.alone[1])
     );
+    if !comparison.tells_sources() {
+        let _ = writeln!(out, "which of them lost their reuse is not recorded");
+        return;
+    }
     let _ = writeln!(
         out,
         "{} of them lost their reuse ({}), {} won it",

@@ -1,12 +1,11 @@
 //! From file to file.
 
 use super::{Format, write};
+use crate::output;
 use crate::part::Part;
 use crate::source::{self, SourceError};
-use std::ffi::OsStr;
 use std::fmt;
-use std::fs::File;
-use std::io::{self, BufWriter, ErrorKind};
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 /// Why nothing was written.
@@ -43,24 +42,7 @@ pub fn file(log: &Path, part: &Part, format: Format, out: &Path) -> Result<Vec<S
     let bytes = source::load_part(log, part).map_err(ExportError::Source)?;
     let opened = source::read_file(log, &bytes).map_err(ExportError::Source)?;
     let mut told = opened.summary();
-    told.extend(place(out, |file| write(format, &opened, &bytes, &mut BufWriter::new(file)))?);
+    let written = output::whole(out, |file| write(format, &opened, &bytes, &mut BufWriter::new(file)));
+    told.extend(written.map_err(|(path, error)| ExportError::Write(path, error))?);
     Ok(told)
-}
-
-/// Has a file written under a second name, so that there is never half of it. A link is followed, and what is no file, as
-/// a device or a pipe is none, is written to as it is.
-fn place<T>(out: &Path, write: impl FnOnce(File) -> io::Result<T>) -> Result<T, ExportError> {
-    let failed = |path: &Path, error| Err(ExportError::Write(path.to_owned(), error));
-    if out.metadata().is_ok_and(|there| !there.is_file()) {
-        return File::options().write(true).open(out).and_then(write).or_else(|error| failed(out, error));
-    }
-    let target = out.canonicalize().unwrap_or_else(|_| out.to_owned());
-    let mut name = target.file_name().unwrap_or(OsStr::new("out")).to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    let partial = target.with_file_name(name);
-    let written = File::create(&partial).and_then(write);
-    written.and_then(|done| std::fs::rename(&partial, &target).map(|()| done)).or_else(|error| {
-        let left = std::fs::remove_file(&partial).err().filter(|left| left.kind() != ErrorKind::NotFound);
-        failed(if left.is_some() { &partial } else { out }, error)
-    })
 }

@@ -77,6 +77,7 @@ fn object(comparison: &Comparison) -> Value {
             Source::ALL.iter().map(|to| (to.name().to_owned(), json!(matched.sources[*from as usize][*to as usize])));
         (from.name().to_owned(), Value::Object(counts.collect()))
     };
+    let told = |value: Value| if comparison.tells_sources() { value } else { Value::Null };
     json!({
         "logs": comparison.names,
         "whole": section(&comparison.whole),
@@ -86,10 +87,10 @@ fn object(comparison: &Comparison) -> Value {
         "pairs": pairs.collect::<Vec<_>>(),
         "mallocs_in_both": matched.count,
         "mallocs_alone": matched.alone,
-        "sources": Source::ALL.iter().map(moved).collect::<Map<String, Value>>(),
-        "reuse_lost": matched.lost,
-        "reuse_lost_bytes": matched.lost_bytes,
-        "reuse_won": matched.won,
+        "sources": told(Source::ALL.iter().map(moved).collect::<Map<String, Value>>().into()),
+        "reuse_lost": told(matched.lost.into()),
+        "reuse_lost_bytes": told(matched.lost_bytes.into()),
+        "reuse_won": told(matched.won.into()),
         "lost": largest.collect::<Vec<_>>(),
     })
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use weir::trace::Source;
 use weir_viz::cli::{self, Picture};
 use weir_viz::model::{Fact, Model};
+use weir_viz::output;
 use weir_viz::report::{self, Expression, Figure, Moved, PoolReport, Report};
 use weir_viz::source::Opened;
 
@@ -108,7 +109,7 @@ fn print(arguments: &ArgMatches, report: &Report, opened: &Opened) -> Result<(),
 }
 
 fn write(out: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    std::fs::write(out, bytes).map_err(|error| Failure::file("write", out, error))?;
+    output::bytes(out, bytes).map_err(|(path, error)| Failure::file("write", &path, error))?;
     say!("{}", project::shown(out));
     Ok(())
 }
