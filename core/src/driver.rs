@@ -115,24 +115,6 @@ impl DriverCall {
         Self::Wait,
         Self::Synchronise,
     ];
-
-    /// The call's name as it stands in texts and logs.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Properties => "properties",
-            Self::Reserve => "reserve",
-            Self::Release => "release",
-            Self::Create => "create",
-            Self::Destroy => "destroy",
-            Self::Map => "map",
-            Self::Unmap => "unmap",
-            Self::Lay => "lay",
-            Self::Query => "query",
-            Self::Wait => "wait",
-            Self::Synchronise => "synchronise",
-        }
-    }
 }
 
 /// A driver call failed; nothing was changed by it.

@@ -1,8 +1,8 @@
 //! What errors say to people: what was wrong, with the numbers, and what to do. Not reachable from the pool's calls.
 
 use crate::error::{
-    Arena, ArenaFull, BadId, BadPointer, Corrupt, FreeError, LabelError, MallocError, OrderError, OutOfMemory,
-    PendingOn, Point, PoolError, Unusable, UseError,
+    ArenaFull, BadId, BadPointer, Corrupt, FreeError, LabelError, MallocError, OrderError, OutOfMemory, PendingOn,
+    Point, PoolError, Unusable, UseError,
 };
 use crate::trace::MAX_NAME;
 use core::fmt::{Display, Formatter, Result};
@@ -23,22 +23,6 @@ impl Display for BadId {
             Self::StaleEvent(id) => write!(f, "event {id} was destroyed"),
             Self::UnknownPool(id) => write!(f, "pool {id} was never created"),
             Self::StalePool(id) => write!(f, "pool {id} was destroyed"),
-        }
-    }
-}
-
-impl Arena {
-    /// The arena's name as it stands in [`Capacities`](crate::Capacities).
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Streams => "streams",
-            Self::Events => "events",
-            Self::Pools => "pools",
-            Self::Blocks => "blocks",
-            Self::Granules => "granules",
-            Self::Labels => "labels",
-            Self::Devices => "devices",
         }
     }
 }

@@ -44,19 +44,6 @@ impl Source {
     /// All kinds in the order of their numbers.
     pub const ALL: [Self; 6] =
         [Self::SameStream, Self::Settled, Self::Event, Self::Opportunistic, Self::Internal, Self::Grow];
-
-    /// The kind's name as it stands in texts, logs and JSON.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::SameStream => "same_stream",
-            Self::Settled => "settled",
-            Self::Event => "event",
-            Self::Opportunistic => "opportunistic",
-            Self::Internal => "internal",
-            Self::Grow => "grow",
-        }
-    }
 }
 
 /// Why granules were mapped.

@@ -13,6 +13,14 @@ use core::fmt::{self, Write};
 /// Enums without fields: a byte in a page, a word in a line.
 macro_rules! words {
     ($($type:ident { $($number:literal $word:literal $variant:ident)+ })+) => { $(
+        impl $type {
+            /// Its word in the log's text form.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+        }
+
         impl<'a> Field<'a> for $type {
             const MOST: usize = 1;
             #[inline(always)]
@@ -26,7 +34,7 @@ macro_rules! words {
                 }
             }
             fn show<W: Write + ?Sized>(&self, key: &'static str, out: &mut W) -> fmt::Result {
-                write!(out, " {key}={}", match self { $(Self::$variant => $word),+ })
+                write!(out, " {key}={}", self.name())
             }
             fn parse(key: &'static str, line: &mut Line<'a>) -> Result<Self, Bad> {
                 match line.value(key)? {
@@ -74,6 +82,14 @@ macro_rules! variants {
         const $kinds: &[(u8, &str, &[&str])] =
             &[$(($number, $word, &[$(variants!(@name $member $($key)?)),*])),+];
 
+        impl<'a> $type {
+            /// Its word in the log's text form.
+            #[must_use]
+            pub const fn name(&self) -> &'static str {
+                match self { $($name::$variant { .. } => $word),+ }
+            }
+        }
+
         impl<'a> Field<'a> for $type {
             const MOST: usize = 1 + largest(&[$(0 $(+ most::<Self, _>(|it| match it {
                 $name::$variant { $member $(: $key)?, .. } => Some(variants!(@bound $member $($key)?)),
@@ -97,9 +113,9 @@ macro_rules! variants {
                 })
             }
             fn show<W: Write + ?Sized>(&self, key: &'static str, out: &mut W) -> fmt::Result {
+                write!(out, " {key}={}", self.name())?;
                 match self { $(
                     $name::$variant { $($member $(: $key)?),* } => {
-                        write!(out, " {key}={}", $word)?;
                         $(variants!(@bound $member $($key)?).show(variants!(@name $member $($key)?), out)?;)*
                     }
                 )+ }

@@ -27,33 +27,30 @@ pub struct Refused {
 
 /// All refused calls, the most frequent reason first.
 pub(super) fn refusals(model: &Model) -> Vec<Refused> {
+    let foreign = !model.unrecorded.is_empty();
     let mut found: BTreeMap<(&'static str, &'static str), Refused> = BTreeMap::new();
     for at in 0..model.events.len() {
         let at = EventIx::next_of(at);
         let Payload::Other(record) = model.events.payload(at) else { continue };
         let (verb, reason, bytes) = match record {
             Record::OutOfMemory { requested, .. } => (Verb::Malloc, "out_of_memory", requested.0),
-            Record::Refused { verb: Verb::Malloc, size, .. } if !model.unrecorded.is_empty() => {
-                (Verb::Malloc, "not_recorded", size.0)
-            }
-            Record::Refused { verb, reason, size, .. } => (verb, reason_name(&reason), size.0),
+            // What other programs' logs do not say.
+            Record::Refused { verb: Verb::Malloc, size, .. } if foreign => (Verb::Malloc, "not_recorded", size.0),
+            Record::Refused { verb, reason, size, .. } => (verb, reason.name(), size.0),
             _ => continue,
         };
+        let told = || refusal_words(&record).filter(|_| !(foreign && verb == Verb::Malloc));
         let record_number = model.events.number(at);
         let first = || Refused {
-            verb: verb_name(verb),
+            verb: verb.name(),
             malloc: verb == Verb::Malloc,
             reason,
             count: 0,
             bytes: 0,
             record: record_number,
-            first: if reason == "not_recorded" {
-                format!("{} asked for", ticks::bytes(bytes))
-            } else {
-                refusal_words(&record).unwrap_or_default()
-            },
+            first: told().unwrap_or_else(|| format!("{} asked for", ticks::bytes(bytes))),
         };
-        let refused = found.entry((verb_name(verb), reason)).or_insert_with(first);
+        let refused = found.entry((verb.name(), reason)).or_insert_with(first);
         refused.count += 1;
         refused.bytes = refused.bytes.saturating_add(bytes);
     }
@@ -86,57 +83,8 @@ pub fn refusal_words(record: &Record<'_>) -> Option<String> {
             Refusal::Driver(error) => error.to_string(),
             Refusal::LiveBlocks(count, of) => format!("{count} blocks of {} are live", bytes(of.0)),
             Refusal::StillHeld(of) => format!("{} could not be given back", bytes(of.0)),
-            other => reason_name(&other).replace('_', " "),
+            other => other.name().replace('_', " "),
         },
         _ => return None,
     })
-}
-
-/// The reason as the log's text form names it.
-const fn reason_name(reason: &Refusal) -> &'static str {
-    match reason {
-        Refusal::ZeroSize => "zero_size",
-        Refusal::AboveLimit(_) => "above_limit",
-        Refusal::Overflow => "overflow",
-        Refusal::NoAddressRange(_) => "no_address_range",
-        Refusal::OtherDevice => "other_device",
-        Refusal::Capturing => "capturing",
-        Refusal::Unknown => "unknown",
-        Refusal::Stale => "stale",
-        Refusal::BadPointer(_) => "bad_pointer",
-        Refusal::Interior(..) => "interior",
-        Refusal::OtherPool(..) => "other_pool",
-        Refusal::AlreadyFree(..) => "already_free",
-        Refusal::Unmapped(_) => "unmapped",
-        Refusal::ArenaFull(..) => "arena_full",
-        Refusal::Driver(_) => "driver",
-        Refusal::LiveBlocks(..) => "live_blocks",
-        Refusal::StillHeld(_) => "still_held",
-        Refusal::BadValue(_) => "bad_value",
-        Refusal::Exists => "exists",
-    }
-}
-
-/// The verb as the log's text form names it.
-const fn verb_name(verb: Verb) -> &'static str {
-    match verb {
-        Verb::Malloc => "malloc",
-        Verb::Free => "free",
-        Verb::Use => "use",
-        Verb::Record => "record",
-        Verb::Wait => "wait",
-        Verb::Query => "query",
-        Verb::Synchronize => "synchronize",
-        Verb::CreateStream => "create_stream",
-        Verb::DestroyStream => "destroy_stream",
-        Verb::CreateEvent => "create_event",
-        Verb::DestroyEvent => "destroy_event",
-        Verb::CreatePool => "create_pool",
-        Verb::DestroyPool => "destroy_pool",
-        Verb::Attribute => "attribute",
-        Verb::Trim => "trim",
-        Verb::Label => "label",
-        Verb::ResetEvent => "reset_event",
-        Verb::SetCapture => "set_capture",
-    }
 }
