@@ -1,12 +1,9 @@
 //! QEMU's mps2-an386: a Cortex-M4F.
 
 use super::handler;
-use core::fmt;
 use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering};
 use weir::units::Nanos;
-use weir_firmware::machine::{Flat, Frames, GRANULE};
-use weir_firmware::{Fault, Machine};
 
 // The table of vectors, and start-up: floating point on before any code of the compiler's, then .data and .bss.
 core::arch::global_asm!(
@@ -49,10 +46,6 @@ core::arch::global_asm!(
     "4: bl weir_up",
     ".ltorg",
 );
-
-unsafe extern "C" {
-    static mut weir_frames: u8;
-}
 
 const UART: usize = 0x4000_4000;
 const SYSTICK: usize = 0xe000_e010;
@@ -123,16 +116,11 @@ pub(super) fn exit(status: u8) -> ! {
     }
 }
 
-/// The serial line.
-#[derive(Debug)]
-pub(super) struct Serial;
-
-impl Serial {
-    pub(super) fn send(&self, bytes: &[u8]) {
-        for byte in bytes {
-            while read(UART + 4) & 1 != 0 {}
-            write(UART, u32::from(*byte));
-        }
+/// Sends bytes along the serial line.
+pub(super) fn send(bytes: &[u8]) {
+    for byte in bytes {
+        while read(UART + 4) & 1 != 0 {}
+        write(UART, u32::from(*byte));
     }
 }
 
@@ -148,65 +136,7 @@ pub(super) fn send_frames(bytes: &[u8]) {
     }
 }
 
-impl fmt::Write for Serial {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.send(text.as_bytes());
-        Ok(())
-    }
-}
-
-/// What the device calls physical memory.
-struct Ram;
-
-const FRAMES: usize = 8;
-
-impl Ram {
-    fn at(frame: usize, offset: u64) -> *mut u64 {
-        assert!(frame < FRAMES && offset < GRANULE && offset.is_multiple_of(8), "outside the device's memory");
-        let offset = frame * GRANULE as usize + offset as usize;
-        (&raw mut weir_frames).wrapping_add(offset).cast()
-    }
-}
-
-impl Frames for Ram {
-    fn store(&self, frame: usize, offset: u64, word: u64) {
-        // SAFETY: inside the device's memory, aligned, and nothing but this function and `load` touches it.
-        unsafe { ptr::write_volatile(Self::at(frame, offset), word) }
-    }
-    fn load(&self, frame: usize, offset: u64) -> u64 {
-        // SAFETY: as for `store`.
-        unsafe { ptr::read_volatile(Self::at(frame, offset)) }
-    }
-}
-
-/// The machine.
-pub(super) struct Hardware(Flat<Ram>);
-
-impl Hardware {
-    pub(super) const fn new() -> Self {
-        Self(Flat::new(Ram))
-    }
-}
-
-impl Machine for Hardware {
-    const FRAMES: usize = FRAMES;
-    fn map(&self, place: usize, frame: usize) {
-        self.0.map(place, frame);
-    }
-    fn unmap(&self, place: usize) {
-        self.0.unmap(place);
-    }
-    fn store(&self, at: u64, word: u64) -> Result<(), Fault> {
-        self.0.store(at, word)
-    }
-    fn load(&self, at: u64) -> Result<u64, Fault> {
-        self.0.load(at)
-    }
-    fn now(&self) -> Nanos {
-        Nanos(u64::from(TICKS.load(Ordering::Relaxed)) * 1_000_000)
-    }
-    fn sleep(&self) {
-        // SAFETY: waits for an interrupt, of which the timer has one coming.
-        unsafe { core::arch::asm!("wfi") };
-    }
+/// Since the timer was started.
+pub(super) fn now() -> Nanos {
+    Nanos(u64::from(TICKS.load(Ordering::Relaxed)) * 1_000_000)
 }

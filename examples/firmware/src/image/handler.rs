@@ -1,8 +1,7 @@
 //! Calls from an interrupt handler: `try_malloc_async` and `try_free_async` where nothing is in the way, where the lock is
 //! held by whom the interrupt hit, and where a driver call would be needed.
 
-use super::machine::{self, Hardware};
-use super::{RUNTIME, lock};
+use super::{Hardware, RUNTIME, lock, machine};
 use core::fmt::Write;
 use spin::Mutex;
 use weir::error::{FreeError, MallocError, Unusable};

@@ -1,5 +1,7 @@
 //! What is the same on all machines.
 
+#[cfg(not(target_arch = "aarch64"))]
+mod flat;
 #[cfg(all(feature = "defmt", target_arch = "arm"))]
 mod frames;
 mod handler;
@@ -11,9 +13,12 @@ mod sink;
 #[cfg_attr(target_arch = "riscv64", path = "riscv64.rs")]
 mod machine;
 
-use core::fmt::Write;
+use core::fmt::{self, Write};
+#[cfg(not(target_arch = "aarch64"))]
+use flat::Hardware;
 use lock::Interrupted;
-use machine::{Hardware, Serial};
+#[cfg(target_arch = "aarch64")]
+use machine::Hardware;
 use sink::Line;
 use spin::{Mutex, MutexGuard, Once};
 use weir::agent::Place;
@@ -22,6 +27,17 @@ use weir_firmware::agent;
 use weir_firmware::board::Board;
 use weir_firmware::checks::Checks;
 use weir_firmware::programs::{Bench, Room};
+
+/// The serial line.
+#[derive(Debug)]
+struct Serial;
+
+impl Write for Serial {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        machine::send(text.as_bytes());
+        Ok(())
+    }
+}
 
 /// The runtime of the image.
 type OnHardware = Runtime<'static, Board<'static, Hardware>, Line, Interrupted<State<'static>>>;

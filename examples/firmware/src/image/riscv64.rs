@@ -1,11 +1,8 @@
 //! QEMU's virt machine for RISC-V, in machine mode.
 
 use super::handler;
-use core::fmt;
 use core::ptr;
 use weir::units::Nanos;
-use weir_firmware::machine::{Flat, Frames, GRANULE};
-use weir_firmware::{Fault, Machine};
 
 // Every hart but the first waits for ever. Floating point is switched on because the compiler may copy by its registers.
 core::arch::global_asm!(
@@ -113,10 +110,6 @@ core::arch::global_asm!(
     "mret",
 );
 
-unsafe extern "C" {
-    static mut weir_frames: u8;
-}
-
 const UART: usize = 0x1000_0000;
 const FINISHER: usize = 0x10_0000;
 const SOFTWARE: usize = 0x200_0000;
@@ -188,78 +181,15 @@ pub(super) fn exit(status: u8) -> ! {
     }
 }
 
-/// The serial line.
-#[derive(Debug)]
-pub(super) struct Serial;
-
-impl Serial {
-    pub(super) fn send(&self, bytes: &[u8]) {
-        for byte in bytes {
-            while read::<u8>(UART + 5) & 0x20 == 0 {}
-            write(UART, *byte);
-        }
+/// Sends bytes along the serial line.
+pub(super) fn send(bytes: &[u8]) {
+    for byte in bytes {
+        while read::<u8>(UART + 5) & 0x20 == 0 {}
+        write(UART, *byte);
     }
 }
 
-impl fmt::Write for Serial {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.send(text.as_bytes());
-        Ok(())
-    }
-}
-
-/// What the device calls physical memory.
-struct Ram;
-
-const FRAMES: usize = 8;
-
-impl Ram {
-    fn at(frame: usize, offset: u64) -> *mut u64 {
-        assert!(frame < FRAMES && offset < GRANULE && offset.is_multiple_of(8), "outside the device's memory");
-        let offset = frame as u64 * GRANULE + offset;
-        (&raw mut weir_frames).wrapping_add(offset as usize).cast()
-    }
-}
-
-impl Frames for Ram {
-    fn store(&self, frame: usize, offset: u64, word: u64) {
-        // SAFETY: inside the device's memory, aligned, and nothing but this function and `load` touches it.
-        unsafe { ptr::write_volatile(Self::at(frame, offset), word) }
-    }
-    fn load(&self, frame: usize, offset: u64) -> u64 {
-        // SAFETY: as for `store`.
-        unsafe { ptr::read_volatile(Self::at(frame, offset)) }
-    }
-}
-
-/// The machine.
-pub(super) struct Hardware(Flat<Ram>);
-
-impl Hardware {
-    pub(super) const fn new() -> Self {
-        Self(Flat::new(Ram))
-    }
-}
-
-impl Machine for Hardware {
-    const FRAMES: usize = FRAMES;
-    fn map(&self, place: usize, frame: usize) {
-        self.0.map(place, frame);
-    }
-    fn unmap(&self, place: usize) {
-        self.0.unmap(place);
-    }
-    fn store(&self, at: u64, word: u64) -> Result<(), Fault> {
-        self.0.store(at, word)
-    }
-    fn load(&self, at: u64) -> Result<u64, Fault> {
-        self.0.load(at)
-    }
-    fn now(&self) -> Nanos {
-        Nanos(read::<u64>(TIME) * NANOS_A_TICK)
-    }
-    fn sleep(&self) {
-        // SAFETY: waits for an interrupt, of which the timer has one coming.
-        unsafe { core::arch::asm!("wfi") };
-    }
+/// Since the timer was started.
+pub(super) fn now() -> Nanos {
+    Nanos(read::<u64>(TIME) * NANOS_A_TICK)
 }

@@ -4,7 +4,6 @@ mod exception;
 mod mmu;
 
 use super::handler;
-use core::fmt;
 use core::ptr;
 use weir::units::Nanos;
 use weir_firmware::{Fault, Machine};
@@ -92,23 +91,11 @@ pub(super) fn exit(status: u8) -> ! {
     }
 }
 
-/// The serial line.
-#[derive(Debug)]
-pub(super) struct Serial;
-
-impl Serial {
-    pub(super) fn send(&self, bytes: &[u8]) {
-        for byte in bytes {
-            while read(UART + 0x18) & 0x20 != 0 {}
-            write(UART, u32::from(*byte));
-        }
-    }
-}
-
-impl fmt::Write for Serial {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.send(text.as_bytes());
-        Ok(())
+/// Sends bytes along the serial line.
+pub(super) fn send(bytes: &[u8]) {
+    for byte in bytes {
+        while read(UART + 0x18) & 0x20 != 0 {}
+        write(UART, u32::from(*byte));
     }
 }
 
