@@ -20,17 +20,7 @@ macro_rules! export {
             #[unsafe(no_mangle)]
             pub unsafe extern "C" fn $name($($arg: $type),*) -> c_int {
                 static VENDORS: Function = Function::of(concat!(stringify!($name), "\0"));
-                let pass = move || {
-                    let address = VENDORS.address();
-                    if address.is_null() {
-                        return VENDORS.lacking();
-                    }
-                    type Type = unsafe extern "C" fn($($type),*) -> c_int;
-                    // SAFETY: the vendor's header declares the function so.
-                    let function = unsafe { core::mem::transmute::<*mut c_void, Type>(address) };
-                    // SAFETY: the arguments are handed on as they came, with the caller's promises about them.
-                    unsafe { function($($arg),*) }
-                };
+                let pass = move || weir_ffi::call_vendors!(VENDORS, $($arg: $type),*);
                 // SAFETY: the caller's promises about the arguments are those that CUDA's headers ask for.
                 let see = || unsafe { cuda::$role($($given,)* pass) };
                 cuda::answer(Way::$way, stringify!($name), see, pass)

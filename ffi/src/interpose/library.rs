@@ -114,6 +114,24 @@ impl Function {
     }
 }
 
+/// Calls a [`Function`] of the vendor's, which its header declares with these arguments and `int` as its answer; what the
+/// library lacks is answered as that. Whoever calls keeps the header's promises about the arguments.
+#[macro_export]
+macro_rules! call_vendors {
+    ($function:expr, $($arg:ident: $type:ty),*) => {{
+        type Type = unsafe extern "C" fn($($type),*) -> ::core::ffi::c_int;
+        let address = $function.address();
+        if address.is_null() {
+            $function.lacking()
+        } else {
+            // SAFETY: the vendor's header declares the function so.
+            let function = unsafe { ::core::mem::transmute::<*mut ::core::ffi::c_void, Type>(address) };
+            // SAFETY: the arguments are handed on as they came, with the caller's promises about them.
+            unsafe { function($($arg),*) }
+        }
+    }};
+}
+
 /// Functions of the vendor's that the library calls itself.
 macro_rules! vendors {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) $symbol:literal;)+) => {
@@ -122,15 +140,8 @@ macro_rules! vendors {
             pub(super) fn $name($($arg: $type),*) -> core::ffi::c_int {
                 use $crate::interpose::library::Function;
                 static FUNCTION: Function = Function::new($symbol);
-                let address = FUNCTION.address();
-                if address.is_null() {
-                    return FUNCTION.lacking();
-                }
-                type Type = unsafe extern "C" fn($($type),*) -> core::ffi::c_int;
-                // SAFETY: the vendor's header declares the function so.
-                let function = unsafe { core::mem::transmute::<*mut core::ffi::c_void, Type>(address) };
-                // SAFETY: references are good, and handles are the program's or the vendor's own.
-                unsafe { function($($arg),*) }
+                // References are good, and handles are the program's or the vendor's own.
+                $crate::call_vendors!(FUNCTION, $($arg: $type),*)
             }
         )+
     };
