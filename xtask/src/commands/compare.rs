@@ -1,7 +1,7 @@
 //! `compare`: two event logs side by side.
 
 use crate::failure::Failure;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use weir::trace::Source;
@@ -25,12 +25,7 @@ pub(crate) fn parser() -> Command {
         .about("Compare two event logs: where peaks differ, which labels grew, which reuse was lost")
         .arg(file("one", "A", "The first event log, such as the one before a change"))
         .arg(file("other", "B", "The second"))
-        .arg(
-            Arg::new("json")
-                .long("json")
-                .action(ArgAction::SetTrue)
-                .help("Print one JSON object on the last line of standard output instead of text"),
-        )
+        .arg(super::json_in_place_of_text())
         .after_help(HELP)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::replay::Available;
-use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command};
+use clap::{Arg, ArgGroup, ArgMatches, Command};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use weir::Capacities;
@@ -44,12 +44,7 @@ pub(crate) fn parser() -> Command {
         .arg(number("alloc", "The allocation; ids count the successful mallocs from 1"))
         .arg(number("record", "The record: a malloc, a refusal, or a growth").alias("event"))
         .group(ArgGroup::new("what").args(["alloc", "record"]).required(true))
-        .arg(
-            Arg::new("json")
-                .long("json")
-                .action(ArgAction::SetTrue)
-                .help("Print one JSON object on the last line of standard output instead of text"),
-        )
+        .arg(super::json_in_place_of_text())
         .after_help(HELP)
 }
 

@@ -64,6 +64,14 @@ const ALL: [Entry; 23] = [
     Entry { parser: manual::parser, run: manual::run },
 ];
 
+/// `--json`, of commands that print a text otherwise.
+fn json_in_place_of_text() -> Arg {
+    Arg::new("json")
+        .long("json")
+        .action(ArgAction::SetTrue)
+        .help("Print one JSON object on the last line of standard output instead of text")
+}
+
 /// The whole command line, of the program of this name.
 pub(crate) fn parser(name: Name) -> Command {
     let subcommands = ALL.iter().map(|entry| name.given_to((entry.parser)()));

@@ -45,12 +45,7 @@ pub(crate) fn parser() -> Command {
         )
         .arg(output("html", "Write one self-contained page, readable in light and dark, instead of text"))
         .arg(output("svg", "Write the timeline as a picture instead of text"))
-        .arg(
-            Arg::new("json")
-                .long("json")
-                .action(ArgAction::SetTrue)
-                .help("Print one JSON object on the last line of standard output instead of text"),
-        )
+        .arg(super::json_in_place_of_text())
         .arg(
             Arg::new("fail-if")
                 .long("fail-if")
