@@ -78,6 +78,7 @@ impl<'a> Rows<'a> {
         found.map(|(entries, word)| RowMut { entries, word, shift: self.shift })
     }
 
+    #[inline]
     pub(super) fn cell(&self, row: usize, column: usize) -> Seq {
         self.row(row).entries.get(column).copied().unwrap_or_else(|| {
             note_stray(&self.stray);
