@@ -404,6 +404,16 @@ impl Sight<Reach> for Eyes<'_, '_> {
         [settled, implied, implied.max(facts.order.clock(ask.stream, stream))]
     }
 
+    #[inline]
+    fn reaches_to(&self, stream: usize) -> Seq {
+        let Self { ask, facts } = self;
+        let settled = facts.order.done(stream, facts.pool(ask.pool).level());
+        if !ask.follows_events(facts) {
+            return settled;
+        }
+        settled.max(facts.order.implied_up_to(ask.stream, stream)).max(facts.order.clock(ask.stream, stream))
+    }
+
     fn way(&self, way: usize) -> Reach {
         match way {
             0 => Reach::Settled,

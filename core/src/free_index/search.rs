@@ -1,6 +1,6 @@
 //! Searches in the index: the closest size among what somebody may use, and what is left to look at one by one.
 
-use super::{ANYONES, FreeIndex, Kind, MIXED, ONES, Span, Whose, fixed, home_of};
+use super::{ANYONES, FreeIndex, Kind, MIXED, ONES, Span, Whose, chain_of, fixed, home_of};
 use crate::bins::Bin;
 use crate::block::{Block, Class};
 use crate::blocks::Blocks;
@@ -27,6 +27,8 @@ pub(crate) trait Sight<R> {
     /// Up to which positions of another stream, or of a former tenant of this one's slot, blocks are seen that wait for one
     /// of them alone: by ways of reaching them, the best first; each at least as far as the one before.
     fn reaches(&self, stream: usize) -> [Seq; WAYS];
+    /// The last of them.
+    fn reaches_to(&self, stream: usize) -> Seq;
     /// How blocks are seen that are reached in one of those ways.
     fn way(&self, way: usize) -> R;
     /// Up to which position of a stream a block of several positions may be seen at all.
@@ -60,13 +62,12 @@ impl FreeIndex<'_> {
             }
         }
         search.all(self, fixed(pool, ANYONES + class as usize), sight.anyones());
-        let mut next = self.bins.get(fixed(pool, 0)).next;
+        let mut next = self.bins.get(chain_of(pool, Kind::Free(class))).next;
         for _ in 0..self.bins.len() {
             let Some(home) = home_of(next) else { break };
             let bins = self.bins.get(home);
             next = bins.next;
             match bins.whose {
-                _ if bins.kind != Kind::Free(class) => {}
                 Whose::Ones(stream) if bins.former || usize::from(stream) != sight.stream() => {
                     search.reached(self, home, usize::from(stream), sight);
                 }
@@ -157,19 +158,20 @@ struct Search<'b, 'a, R> {
     best: Option<(usize, R)>,
     /// The best one's size: larger ones do not matter any more.
     most: u64,
-    /// Where what is sought has its head.
-    first: usize,
+    /// The heads that matter: from what is sought to the best one.
+    span: Span,
     /// How many more blocks may be judged one by one.
     looks: usize,
 }
 
 impl<'b, 'a, R: Ord + Copy> Search<'b, 'a, R> {
     fn new(index: &FreeIndex<'_>, blocks: &'b Blocks<'a>, (pool, size): (usize, u64), looks: usize) -> Self {
-        Self { blocks, pool, size, best: None, most: u64::MAX, first: index.bin_of(pool, size), looks }
+        let span = Span { first: index.bin_of(pool, size), last: usize::MAX };
+        Self { blocks, pool, size, best: None, most: u64::MAX, span, looks }
     }
 
     #[inline]
-    fn offer(&mut self, slot: usize, rank: R) {
+    fn offer(&mut self, index: &FreeIndex<'_>, slot: usize, rank: R) {
         let size = self.blocks.get(slot).size;
         if size > self.most {
             return;
@@ -177,6 +179,7 @@ impl<'b, 'a, R: Ord + Copy> Search<'b, 'a, R> {
         if size < self.most || self.best.is_none_or(|best| self.comes_before(slot, rank, best)) {
             self.best = Some((slot, rank));
             self.most = size;
+            self.span.last = index.bin_of(self.pool, size);
         }
     }
 
@@ -194,55 +197,57 @@ impl<'b, 'a, R: Ord + Copy> Search<'b, 'a, R> {
         self.most == self.size
     }
 
-    /// The heads that matter.
-    #[inline]
-    fn span(&self, index: &FreeIndex<'_>) -> Span {
-        let last = if self.most == u64::MAX { usize::MAX } else { index.bin_of(self.pool, self.most) };
-        Span { first: self.first, last }
-    }
-
     /// Looks among all blocks of some bins.
     #[inline]
     fn all(&mut self, index: &FreeIndex<'_>, home: usize, rank: R) {
         if index.bins.get(home).words != 0
-            && let Some(slot) = index.first(self.blocks, home, (&Key::of_size(self.size), self.span(index)), &All)
+            && let Some(slot) = index.first(self.blocks, home, (&Key::of_size(self.size), self.span), &All)
         {
-            self.offer(slot, rank);
+            self.offer(index, slot, rank);
         }
     }
 
     /// Looks among what waits for one position of a stream.
+    #[inline]
     fn reached(&mut self, index: &FreeIndex<'_>, home: usize, stream: usize, sight: &impl Sight<R>) {
-        let span = self.span(index);
         // What the order says need not be asked where nothing is small enough.
-        if !index.holds(home, span) {
+        if index.bins.get(home).words & self.span.words() == 0 {
             return;
         }
-        let reaches = sight.reaches(stream);
-        // The last reaches furthest: what it does not see, none does.
-        let [.., furthest] = reaches;
-        if furthest == Seq::ZERO {
+        let seq = sight.reaches_to(stream);
+        if seq == Seq::ZERO {
             return;
         }
-        let first = |from: u64, span: Span, seq: Seq| {
-            index.first(self.blocks, home, (&Key::of_size(from), span), &UpTo(Mark { stream, seq }.word()))
-        };
-        let Some(slot) = first(self.size, span, furthest) else { return };
+        let scope = UpTo(Mark { stream, seq }.word());
+        let found = index.first_of_few(self.blocks, home, (&Key::of_size(self.size), self.span), &scope);
+        if let Some(slot) = found
+            && self.blocks.get(slot).size <= self.most
+        {
+            self.offer_cheapest(index, (home, slot), stream, sight);
+        }
+    }
+
+    /// Offers the block that was found, or one of its size that was freed earlier, but costs less.
+    fn offer_cheapest(
+        &mut self,
+        index: &FreeIndex<'_>,
+        (home, slot): (usize, usize),
+        stream: usize,
+        sight: &impl Sight<R>,
+    ) {
         let block = self.blocks.get(slot);
-        let (size, seq) = (block.size, Mark::of_word(block.first_mark()).seq);
-        if size > self.most {
-            return;
-        }
-        for (way, up_to) in reaches.into_iter().enumerate() {
-            if seq <= up_to {
-                return self.offer(slot, sight.way(way));
+        let (size, freed) = (block.size, Mark::of_word(block.first_mark()).seq);
+        for (way, seq) in sight.reaches(stream).into_iter().enumerate() {
+            if freed <= seq {
+                return self.offer(index, slot, sight.way(way));
             }
-            // One of the same size that was freed earlier, but costs less, comes before it.
-            if up_to > Seq::ZERO
-                && let Some(cheaper) = first(size, Span::one(index.bin_of(self.pool, size)), up_to)
+            let (from, span) = (Key::of_size(size), Span::one(index.bin_of(self.pool, size)));
+            if seq > Seq::ZERO
+                && let scope = UpTo(Mark { stream, seq }.word())
+                && let Some(cheaper) = index.first(self.blocks, home, (&from, span), &scope)
                 && self.blocks.get(cheaper).size == size
             {
-                return self.offer(cheaper, sight.way(way));
+                return self.offer(index, cheaper, sight.way(way));
             }
         }
     }
@@ -253,13 +258,13 @@ impl<'b, 'a, R: Ord + Copy> Search<'b, 'a, R> {
         if index.bins.get(home).words == 0 {
             return;
         }
-        let (mut from, mut span) = (Key::of_size(self.size), self.span(index));
+        let (mut from, mut span) = (Key::of_size(self.size), self.span);
         while let Some(left) = self.looks.checked_sub(1) {
             self.looks = left;
             let Some(slot) = index.first(self.blocks, home, (&from, span), scope) else { return };
             let block = self.blocks.get(slot);
             if let Some(rank) = judge(block) {
-                return self.offer(slot, rank);
+                return self.offer(index, slot, rank);
             }
             from = Key::of(block).after();
             span.first = index.bin_of(self.pool, block.size);
