@@ -2,6 +2,7 @@
 
 use weir_viz::check::{self, Told};
 use weir_viz::floor::Exactness;
+use weir_viz::progress::Progress;
 use weir_viz::report::{self, Expression, Report};
 use weir_viz::source::{self, Opened};
 
@@ -179,7 +180,7 @@ fn what_another_programs_log_does_not_record_is_not_made_up() {
                 1,1,allocate,0x1000,4096,0\n1,2,allocate,0x2000,1024,1\n1,3,free,0x1000,4096,0\n";
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("reported-rmm.csv");
     std::fs::write(&path, rows).expect("a temporary file");
-    let bytes = &source::load(&path).expect("translated")[..];
+    let bytes = &source::load(&path, &Progress::default()).expect("translated")[..];
     let opened = source::read("rmm.csv", bytes).expect("reads");
     let report = Report::of(&opened, &check::read("rmm.csv", bytes, Told::Accept).expect("reads"));
     assert_eq!(figure(&report, "peak_used_bytes"), 5120);
@@ -214,7 +215,7 @@ fn a_second_free_in_another_programs_log_is_one() {
                 1,1,allocate,0x1000,1024,0\n1,2,free,0x1000,1024,0\n1,3,free,0x1000,1024,0\n";
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("freed-twice.csv");
     std::fs::write(&path, rows).expect("a temporary file");
-    let bytes = source::load(&path).expect("translated");
+    let bytes = source::load(&path, &Progress::default()).expect("translated");
     let checked = check::read("freed-twice.csv", &bytes, Told::Accept).expect("reads");
     assert_eq!(checked.by_fault.get(&check::Fault::DoubleFree), Some(&1), "{:?}", checked.by_fault);
     let opened = source::read("freed-twice.csv", &bytes).expect("reads");

@@ -1,6 +1,7 @@
 //! What is to be explained: which record.
 
 use crate::model::{EventIx, Kind, Model, Payload};
+use crate::progress::Stopped;
 use crate::rebuild::{Difference, NotRecorded};
 use std::fmt;
 use weir::trace::{Record, Verb};
@@ -36,6 +37,8 @@ pub enum ExplainError {
     Parted(Difference),
     /// The call was refused before anything was looked for, for this reason.
     Refused(String),
+    /// Whoever waited for it stopped it.
+    Stopped,
 }
 
 impl fmt::Display for ExplainError {
@@ -57,11 +60,18 @@ impl fmt::Display for ExplainError {
                  runtime, and the program's own failed records and waits are not told fully"
             ),
             Self::Refused(why) => write!(f, "nothing was looked for: {why}"),
+            Self::Stopped => Stopped.fmt(f),
         }
     }
 }
 
 impl std::error::Error for ExplainError {}
+
+impl From<Stopped> for ExplainError {
+    fn from(_: Stopped) -> Self {
+        Self::Stopped
+    }
+}
 
 impl From<NotRecorded> for ExplainError {
     fn from(what: NotRecorded) -> Self {

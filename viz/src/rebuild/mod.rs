@@ -13,6 +13,7 @@ mod compare;
 pub use compare::Difference;
 
 use crate::model::{EventIx, Kind, Model, Payload};
+use crate::progress::{Stopped, Task};
 use answers::Answers;
 use calls::Calls;
 use compare::{Pages, Twin};
@@ -22,6 +23,9 @@ use weir::id::{PoolId, StreamId};
 use weir::trace::Record;
 use weir::units::{Bytes, DevicePtr};
 use weir::{Arenas, Candidate, Capacities, Local, Outlook};
+
+/// Records between two tellings of how far it is.
+const TOLD: u32 = 4096;
 
 /// Why a runtime cannot be rebuilt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,6 +126,18 @@ impl<'m, 'a> Rebuild<'m, 'a> {
             self.step();
         }
         self.compare();
+    }
+
+    /// [`Self::run_before`], and says how far that is.
+    ///
+    /// # Errors
+    /// It was stopped on its way.
+    pub fn follow_before(&mut self, target: EventIx, task: &Task) -> Result<(), Stopped> {
+        while self.next < target && self.twin.difference().is_none() {
+            task.at(u64::from(self.next.0))?;
+            self.run_before(EventIx(target.0.min(self.next.0.saturating_add(TOLD))));
+        }
+        Ok(())
     }
 
     /// Makes the calls of all records up to this one.

@@ -29,6 +29,8 @@ use crate::check::{self, Fault, Told};
 use crate::floor::Floor;
 use crate::import::program_of;
 use crate::model::{EventIx, Fact, Model, PoolIx, Unrecorded};
+use crate::part::Part;
+use crate::progress::{Progress, Unit};
 use crate::source::{self, Opened, SourceError};
 use std::path::Path;
 
@@ -75,20 +77,21 @@ pub struct Report {
     pub unrecorded: Unrecorded,
 }
 
-/// Opens and checks the log at this path, both at once, and reports on it.
+/// Opens and checks a part of the log at this path, both at once, and reports on it.
 ///
 /// # Errors
-/// It does not exist, cannot be read, is empty, or is no log.
-pub fn open(log: &Path) -> Result<(Opened, Report), SourceError> {
-    let (name, bytes) = (log.display().to_string(), source::load(log)?);
+/// It does not exist, cannot be read, is empty, or is no log; there is no such part; or it was stopped.
+pub fn open(log: &Path, part: &Part, progress: &Progress) -> Result<(Opened, Report), SourceError> {
+    let (name, bytes) = (log.display().to_string(), source::load_part(log, part, progress)?);
     let (mut opened, checked) = std::thread::scope(|threads| {
-        let checked = threads.spawn(|| check::read(&name, &bytes, Told::Accept));
-        let opened = source::read_file(log, &bytes)?;
+        let checked = threads.spawn(|| check::read_with(&name, &bytes, Told::Accept, progress));
+        let opened = source::read_file(log, &bytes, progress)?;
         match checked.join() {
             Ok(report) => Ok((opened, report?)),
             Err(panic) => std::panic::resume_unwind(panic),
         }
     })?;
+    let _task = progress.begin("reporting", Unit::Nothing, None);
     let report = Report::of(&opened, &checked);
     opened.model.take_findings(checked);
     Ok((opened, report))

@@ -1,6 +1,7 @@
 //! `report`: what an event log tells, as text, numbers, a page or a picture.
 
 use crate::failure::Failure;
+use crate::progress;
 use crate::project;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value, json};
@@ -46,6 +47,8 @@ pub(crate) fn parser() -> Command {
         .arg(output("html", "Write one self-contained page, readable in light and dark, instead of text"))
         .arg(output("svg", "Write the timeline as a picture instead of text"))
         .arg(super::json_in_place_of_text())
+        .args(super::part_of_log())
+        .arg(progress::argument())
         .arg(
             Arg::new("fail-if")
                 .long("fail-if")
@@ -61,7 +64,8 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     let conditions = texts.map(|text| Expression::parse(text).map_err(|error| wrong(&error)));
     let conditions: Vec<Expression> = conditions.collect::<Result<_, _>>()?;
     let file = arguments.get_one::<PathBuf>("file").cloned().unwrap_or_default();
-    let (opened, report) = report::open(&file).map_err(|error| Failure::Unreadable(error.to_string()))?;
+    let (opened, report) = report::open(&file, &super::part(arguments), &progress::handle(arguments))
+        .map_err(|error| Failure::Unreadable(error.to_string()))?;
     let figures = report::figures(&report);
     let held = held(&conditions, &figures)?;
     print(arguments, &report, &opened)?;
