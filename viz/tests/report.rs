@@ -221,3 +221,50 @@ fn a_second_free_in_another_programs_log_is_one() {
     let opened = source::read("freed-twice.csv", &bytes).expect("reads");
     assert_eq!(figure(&Report::of(&opened, &checked), "peak_used_bytes"), 1024);
 }
+
+/// The weights live through the part, and nothing in it names them.
+#[test]
+fn a_part_says_what_it_leaves_open() {
+    use weir_viz::part::{Part, Place};
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("parts.log");
+    std::fs::write(&path, LOG).expect("a temporary file");
+    let reported = |from: Option<u64>, to: Option<u64>| {
+        let part = Part { from: from.map(Place::Record), to: to.map(Place::Record) };
+        report::open(&path, &part, &Progress::default()).expect("there is such a part")
+    };
+    let (opened, middle) = reported(Some(9), Some(12));
+    assert_eq!((middle.peak_used, middle.leaks), (3 * MIB, None));
+    let text = report::text(&middle, &opened.model);
+    for words in
+        ["part of the log, from record 9 to record 12", "peaks are at least so high", "leaks              not known"]
+    {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(report::page(&middle, &opened).contains("peaks are at least so high"));
+    let (opened, first) = reported(None, Some(12));
+    assert_eq!((first.peak_used, first.open_ends.len()), (4 * MIB, 2));
+    assert!(!report::text(&first, &opened.model).contains("at least"), "its beginning is there");
+    // What is destroyed in the part leaked for sure.
+    assert_eq!(reported(Some(9), None).1.leaks, Some(1));
+    assert_eq!(reported(None, None).1.open_ends, Vec::<String>::new());
+    let checked =
+        check::open(&path, &Part { from: Some(Place::Record(9)), to: None }, Told::Accept, &Progress::default());
+    let checked = checked.expect("there is such a part");
+    assert!(checked.to_string().starts_with("note: this is a part of the log, from record 9 on\n"), "{checked}");
+}
+
+/// Neither is the pool destroyed, nor does a mark say that the program has ended.
+#[test]
+fn leaks_are_not_known_where_no_end_is_logged() {
+    let begin = LOG.find("number=18").expect("is there");
+    let leaks = |end: &str| reported(&(LOG[..begin].to_owned() + end)).1;
+    let open = leaks("");
+    assert_eq!((open.leaks, open.live_at_end), (None, 2));
+    let condition = Expression::parse("leaks > 0").expect("reads").holds(&report::figures(&open)).expect_err("unknown");
+    assert!(condition.to_string().contains("`leaks`, which this log does not tell: blocks are live at its end"));
+    let mark = "number=18 time=700 record=mark label=0 length=14 name=end of program\n";
+    assert_eq!(leaks(mark).leaks, Some(2));
+    let freed = "number=18 time=700 record=free pool=0 stream=0 seq=5 id=1 offset=0 given=1048576\n\
+                 number=19 time=710 record=free pool=0 stream=1 seq=5 id=3 offset=1048576 given=2097152\n";
+    assert_eq!(leaks(freed).leaks, Some(0), "nothing is live");
+}

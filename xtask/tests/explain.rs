@@ -218,6 +218,13 @@ fn what_cannot_be_explained_says_why() {
     assert!(code == Some(2) && text.contains("1 to 4800"), "{text}");
     let (code, text) = said("--record 0", &log);
     assert!(code == Some(2) && text.contains("belongs to no malloc"), "{text}");
+    let (code, text) = said("--alloc 1000 --from 500", &log);
+    assert!(code == Some(1) && text.contains("leave --from out"), "{text}");
+    let (code, text) = said("--alloc 1000 --to 5000", &log);
+    assert_eq!((code, text.as_str()), (Some(0), ""));
+    let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/traces/producer_consumer.csv");
+    let (code, text) = said("--alloc 1000", &trace);
+    assert!(code == Some(1) && text.contains("not recorded: another allocator decided"), "{text}");
     // The first page is gone: the beginning is not there.
     let bytes = std::fs::read(&log).expect("is there");
     let cut = folder.0.join("cut.log");

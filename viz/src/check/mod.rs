@@ -67,6 +67,8 @@ pub struct Report {
     pub more_not_judged: u64,
     /// What could not be read, in words.
     pub damages: Vec<String>,
+    /// What is left open because this is a part of a log, in sentences.
+    pub open_ends: Vec<String>,
     /// Records read, definitions not counted.
     pub records: u64,
     /// Mallocs among them.
@@ -143,8 +145,9 @@ pub fn read_with(name: &str, bytes: &[u8], told: Told, progress: &Progress) -> R
     if more > 0 {
         damages.push(format!("and {more} more damaged places"));
     }
+    let open_ends = origin.open_ends();
     damages.extend(origin.damages);
-    let mut report = Report { name: name.to_owned(), damages, ..checker.finish() };
+    let mut report = Report { name: name.to_owned(), damages, open_ends, ..checker.finish() };
     report.spare(origin.unrecorded);
     Ok(report)
 }

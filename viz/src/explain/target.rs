@@ -53,7 +53,7 @@ impl fmt::Display for ExplainError {
             Self::NoCall(number) => {
                 write!(f, "record {number} belongs to no malloc; name a malloc, a refusal, or a growth")
             }
-            Self::NotRecorded(what) => write!(f, "{what}; a log is explained from its beginning on"),
+            Self::NotRecorded(what) => what.fmt(f),
             Self::Parted(difference) => write!(
                 f,
                 "not recorded: {difference}\nseveral threads in one call, calls of a driver or callback back into the \

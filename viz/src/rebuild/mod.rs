@@ -27,6 +27,10 @@ use weir::{Arenas, Candidate, Capacities, Local, Outlook};
 /// Records between two tellings of how far it is.
 const TOLD: u32 = 4096;
 
+const FOREIGN: &str = "another allocator decided, and its log does not hold what it decided by";
+const LATE: &str =
+    "the beginning of the runtime is not there: it is lost, or this is a part of a log (leave --from out)";
+
 /// Why a runtime cannot be rebuilt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotRecorded(pub String);
@@ -65,7 +69,8 @@ pub struct Rebuild<'m, 'a> {
 fn beginning(model: &Model, target: EventIx) -> Result<EventIx, NotRecorded> {
     let begins = (0..=target.at()).rev().map(EventIx::next_of).find(|at| model.events.kind(*at) == Kind::Begin);
     let Some(begin) = begins else {
-        return Err(NotRecorded("the log does not begin with the runtime; its beginning is lost".to_owned()));
+        let foreign = !model.unrecorded.is_empty();
+        return Err(NotRecorded(if foreign { FOREIGN } else { LATE }.to_owned()));
     };
     let missing = |number: u64| NotRecorded(format!("records are missing before record {number}"));
     if let Some(gap) = model.gaps.iter().find(|gap| gap.event > begin && gap.event <= target) {

@@ -25,7 +25,7 @@ pub(crate) use text::or_not_recorded;
 pub use text::text;
 pub use waits::Waits;
 
-use crate::check::{self, Fault, Told};
+use crate::check::{self, END_OF_PROGRAM, Fault, Told};
 use crate::floor::Floor;
 use crate::import::program_of;
 use crate::model::{EventIx, Fact, Model, PoolIx, Unrecorded};
@@ -63,8 +63,9 @@ pub struct Report {
     pub host_waits: u64,
     /// Refused calls by their reasons, the most first.
     pub refusals: Vec<Refused>,
-    /// Blocks that leaked: live when their pool was destroyed, or at the end of the program where the log says it.
-    pub leaks: u64,
+    /// Blocks that leaked: live when their pool was destroyed, or at the end of the program where the log says it. `None`:
+    /// blocks are live at the log's end, and it says neither.
+    pub leaks: Option<u64>,
     /// Blocks that were live at the log's end.
     pub live_at_end: u64,
     /// Their bytes.
@@ -73,6 +74,8 @@ pub struct Report {
     pub findings: Vec<(&'static str, u64)>,
     /// What could not be read, a few lines.
     pub damages: Vec<String>,
+    /// What is left open because this is a part of a log, in sentences.
+    pub open_ends: Vec<String>,
     /// What the log lacks throughout.
     pub unrecorded: Unrecorded,
 }
@@ -125,11 +128,12 @@ impl Report {
             waits,
             host_waits,
             refusals: refusals::refusals(model),
-            leaks: checked.by_fault.get(&Fault::Leak).copied().unwrap_or(0),
+            leaks: leaks(opened, checked, live_at_end),
             live_at_end,
             live_bytes_at_end,
             findings: checked.by_fault.iter().map(|(fault, count)| (fault.name(), *count)).collect(),
             damages: opened.summary(),
+            open_ends: opened.origin.open_ends(),
             unrecorded: model.unrecorded,
         }
     }
@@ -168,6 +172,15 @@ impl Report {
         }
         all
     }
+}
+
+/// How many blocks leaked, where the log tells it.
+fn leaks(opened: &Opened, checked: &check::Report, live_at_end: u64) -> Option<u64> {
+    let model = &opened.model;
+    let found = checked.by_fault.get(&Fault::Leak).copied().unwrap_or(0);
+    let ended = || model.marks.iter().any(|mark| model.name(mark.name) == END_OF_PROGRAM);
+    let none = !model.unrecorded.has(Fact::Blocks) && opened.origin.part.is_empty() && live_at_end == 0;
+    (found > 0 || none || ended()).then_some(found)
 }
 
 fn span(model: &Model) -> u64 {

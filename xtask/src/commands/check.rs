@@ -69,6 +69,7 @@ fn object(report: &Report) -> Value {
         "not_judged": list(&report.not_judged),
         "more_not_judged": report.more_not_judged,
         "damages": report.damages,
+        "part": report.open_ends,
     })
 }
 

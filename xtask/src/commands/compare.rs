@@ -84,6 +84,7 @@ fn object(comparison: &Comparison) -> Value {
     let told = |value: Value| if comparison.tells_sources() { value } else { Value::Null };
     json!({
         "logs": comparison.names,
+        "parts": comparison.open_ends,
         "whole": section(&comparison.whole),
         "sections": comparison.sections.iter().map(section).collect::<Vec<_>>(),
         "odd_marks": comparison.odd_marks,

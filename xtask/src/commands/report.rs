@@ -19,6 +19,9 @@ Examples:
   cargo xtask report target/demo/trace.log --html target/demo/report.html
   cargo xtask report target/demo/trace.log --fail-if 'peak_reserved > 1.05 * peak_used' --fail-if 'leaks > 0'
 
+leaks are blocks that are live when their pool is destroyed, or at a mark `end of program`; null where blocks are live at
+the log's end and it tells neither. A condition on what the log does not tell ends with status 2: it neither holds nor not.
+
 A condition compares two terms of numbers (3, 1.05, 14GiB), names of --json (`_bytes` may be left out; the parts of
 `reuse` are named as reuse.event), + - * / and parentheses.
 
@@ -28,7 +31,7 @@ no waits and does not ask the device can do with less.
 Exit status:
   0  done, and no condition holds
   1  a condition of --fail-if holds, or an output cannot be written
-  2  a file that cannot be read, a wrong condition, or wrong arguments";
+  2  a file that cannot be read, a wrong condition or one on what the log does not tell, or wrong arguments";
 
 pub(crate) fn parser() -> Command {
     let output = |name: &'static str, help: &'static str| {
@@ -117,7 +120,7 @@ fn write(out: &Path, bytes: &[u8]) -> Result<(), Failure> {
 fn object(report: &Report, model: &Model) -> Value {
     let mut object = Map::new();
     object.insert("log".to_owned(), json!(report.name));
-    for Figure { name, value } in report::figures(report) {
+    for Figure { name, value, .. } in report::figures(report) {
         // The parts of `reuse` follow as an object.
         if !name.contains('.') {
             object.insert(name, json!(value));
@@ -138,6 +141,7 @@ fn object(report: &Report, model: &Model) -> Value {
         report.findings.iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
     object.insert("findings_by_kind".to_owned(), Value::Object(findings));
     object.insert("damages".to_owned(), json!(report.damages));
+    object.insert("part".to_owned(), json!(report.open_ends));
     Value::Object(object)
 }
 
