@@ -56,8 +56,9 @@ impl fmt::Display for ExplainError {
             Self::NotRecorded(what) => what.fmt(f),
             Self::Parted(difference) => write!(
                 f,
-                "not recorded: {difference}\nseveral threads in one call, calls of a driver or callback back into the \
-                 runtime, and the program's own failed records and waits are not told fully"
+                "not recorded: {difference}\nno log tells fully what other threads and callbacks do in the middle of a call, \
+                 which event a refused record was of, and how many granules that were kept apart went before one that did \
+                 not"
             ),
             Self::Refused(why) => write!(f, "nothing was looked for: {why}"),
             Self::Stopped => Stopped.fmt(f),

@@ -3,12 +3,16 @@
 //!
 //! A log has what that takes from its beginning on: capacities, properties of devices, settings of pools, every call that
 //! changed something, and what the driver answered. The rebuilt runtime writes a log of its own, which is held against
-//! the first; where they differ (several threads interleaved in one call, a call that the log does not tell fully), all
-//! that follows is not recomputed, and says so.
+//! the first; where they differ, all that follows is not recomputed, and says so. Three facts are in no log: what another
+//! thread or a callback did in the middle of a call, where it left no trace on the same stream or event; which event a
+//! record was of that the driver refused, where the numbers of later ones do not tell; and how many granules that were kept
+//! apart went before one that did not.
 
 mod answers;
 mod calls;
 mod compare;
+mod failures;
+mod refused;
 
 pub use compare::Difference;
 
@@ -118,7 +122,7 @@ impl<'m, 'a> Rebuild<'m, 'a> {
             model,
             runtime: Local::new(arenas, answers, pages.share()),
             pages,
-            calls: Calls::new(model),
+            calls: Calls::new(model, begin),
             next: begin,
             twin: Twin::new(model, begin),
             looks,
@@ -155,13 +159,9 @@ impl<'m, 'a> Rebuild<'m, 'a> {
 
     fn step(&mut self) {
         let at = self.next;
-        self.next = EventIx(at.0 + 1);
-        if Calls::ends_one(self.model, at) {
-            self.runtime.driver().expect(at);
-            self.calls.make(&self.runtime, at);
-            if self.looks == Looks::Always {
-                let _ = self.runtime.block_at(DevicePtr(0));
-            }
+        self.next = self.calls.follow(&self.runtime, at);
+        if self.looks == Looks::Always && Calls::ends_one(self.model, at) {
+            let _ = self.runtime.block_at(DevicePtr(0));
         }
         if self.pages.is_long() {
             self.compare();
