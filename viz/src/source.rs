@@ -154,7 +154,23 @@ pub fn load(path: &Path, progress: &Progress) -> Result<Vec<u8>, SourceError> {
         return Err(SourceError { what, ..error });
     }
     file.read_to_end(&mut bytes).map_err(unreadable)?;
-    as_log(&name, bytes, None)
+    let beside = beside(path, &bytes);
+    as_log(&name, bytes, beside.as_deref())
+}
+
+/// What of a file lies in another one: SQLite's newest pages, as long as a program writes.
+fn beside(path: &Path, bytes: &[u8]) -> Option<String> {
+    if !import::is_sqlite(bytes) {
+        return None;
+    }
+    let mut name = path.file_name()?.to_owned();
+    name.push("-wal");
+    let wal = path.with_file_name(&name);
+    let bytes = std::fs::metadata(&wal).ok().map(|found| found.len()).filter(|bytes| *bytes > 0)?;
+    Some(format!(
+        "{bytes} bytes of it are in {} and are not read; `sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)'` brings them in",
+        name.display()
+    ))
 }
 
 /// As [`load`], but of the log only a part.
@@ -183,8 +199,7 @@ fn as_log(name: &str, bytes: Vec<u8>, damage: Option<&str>) -> Result<Vec<u8>, S
         return Ok(with_note(bytes, damage));
     };
     translated.map_err(|error| {
-        let advice =
-            damage.map_or_else(|| COPY_AGAIN.to_owned(), |damage| format!("The file is packed, and {damage}."));
+        let advice = damage.map_or_else(|| COPY_AGAIN.to_owned(), |damage| format!("Besides: {damage}."));
         SourceError { name: name.to_owned(), what: error.to_string(), advice }
     })
 }

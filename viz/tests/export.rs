@@ -263,12 +263,32 @@ fn what_is_not_recorded_is_left_out() {
         (String::from_utf8_lossy(&out).into_owned(), notes)
     };
     let (rows, notes) = write("csv");
-    assert!(rows.contains("\n0,1000,malloc,0,0,1,1,,300,300,4096,,,\n"), "no source: {rows}");
+    assert!(rows.contains("\n0,1000,malloc,0,0,1,1,,300,,4096,,,\n"), "neither source nor rounding: {rows}");
+    assert!(rows.contains("\n1,2000,free,0,0,2,1,,300,,4096,,,\n"), "{rows}");
     assert!(notes[0].starts_with("translated from RMM's CSV; not recorded there: source"), "{notes:?}");
     let (trace, _) = write("perfetto");
     assert!(!trace.contains("eserved\":") && trace.contains("\"source\":\"not recorded\""), "{trace}");
     assert!(write("text").0.contains("# not recorded: source, order"), "the text says so itself");
-    assert!(write("csv-decisions").0.ends_with(",300,300,,,300,\n"), "reserved is blank");
+    assert!(write("csv-decisions").0.ends_with(",300,,,,300,\n"), "given and reserved are blank");
+}
+
+/// Lifetimes have no addresses: their blocks lie nowhere, and nothing lies between them.
+#[test]
+fn blocks_without_addresses_are_segments_of_their_own() {
+    let part = "id,lower,upper,size\n1,0,9,1000\n2,1,9,5000000\n3,2,4,300\n";
+    let path = file("placeless.csv", part.as_bytes());
+    let whole = source::load(&path, &Progress::default()).unwrap();
+    // Before anything is freed.
+    let bytes = Part { from: None, to: Some(Place::Record(2)) }.of(&whole).unwrap();
+    let opened = source::read("placeless", &bytes).unwrap();
+    let mut out = Vec::new();
+    export::write(Format::Pickle, &opened, &bytes, &mut out).unwrap();
+    let program = "import pickle, sys\nfor s in pickle.load(sys.stdin.buffer)['segments']:\n \
+                   print(s['total_size'], [b['state'] for b in s['blocks']])";
+    if let Some(said) = python(program, &["pickle"], &out) {
+        let block = |bytes: u64| format!("{bytes} ['active_allocated']");
+        assert_eq!(said.trim(), [block(1000), block(5_000_000), block(300)].join("\n"));
+    }
 }
 
 #[test]

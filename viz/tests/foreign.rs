@@ -124,6 +124,26 @@ fn a_snapshot_has_a_pool_for_each_device_and_what_was_mapped() {
 }
 
 /// Cut anywhere, a snapshot gives what stands before the cut, says where that is, and never more than the whole.
+/// What names code is refused as a whole, whatever stands before it.
+#[test]
+fn a_snapshot_with_a_wrong_byte_is_read_up_to_that() {
+    const SNAPSHOT: &[u8] = include_bytes!("data/snapshot.2.pickle");
+    let whole = open("whole-one", SNAPSHOT).model.lives.len();
+    let (mut read, mut part) = (0, 0);
+    for place in (SNAPSHOT.len() / 4..SNAPSHOT.len()).step_by(11) {
+        let mut bytes = SNAPSHOT.to_vec();
+        bytes[place] = 0xff;
+        let Ok(opened) = source::open(&file("flipped.pickle", &bytes)) else { continue };
+        assert!(opened.model.lives.len() <= whole + 1);
+        read += 1;
+        part += usize::from(opened.damages.iter().any(|damage| damage.contains("found the byte 0xff")));
+        bytes[place] = b'R';
+        let error = source::open(&file("called.pickle", &bytes));
+        assert!(error.is_err() || !opened.damages.iter().any(|damage| damage.contains("byte 0xff")), "byte {place}");
+    }
+    assert!(read > 10 && part > 5, "{read} were read, {part} in part");
+}
+
 #[test]
 fn a_cut_snapshot_is_read_as_far_as_it_goes() {
     const SNAPSHOT: &[u8] = include_bytes!("data/snapshot.2.pickle");

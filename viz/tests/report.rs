@@ -253,6 +253,29 @@ fn a_part_says_what_it_leaves_open() {
     assert!(checked.to_string().starts_with("note: this is a part of the log, from record 9 on\n"), "{checked}");
 }
 
+/// A synchronisation has made the first stream's free known to be complete: no point is left in the malloc's record.
+#[test]
+fn memory_of_a_settled_block_comes_from_the_stream_that_freed_it() {
+    let settled = LOG.replace("source=event label=2 points=0@3", "source=settled label=2 points=-");
+    let pairs: Vec<_> = reported(&settled).1.pools[0]
+        .pairs
+        .iter()
+        .map(|pair| (pair.from.to_string(), pair.to.to_string(), pair.source.name(), pair.reused.count))
+        .collect();
+    assert_eq!(pairs, [("0".to_owned(), "1".to_owned(), "settled", 1)]);
+}
+
+#[test]
+fn a_stream_that_is_not_recorded_holds_nothing() {
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("streamless.csv");
+    std::fs::write(&path, "id,lower,upper,size\n1,0,9,1000\n2,oops,9,5\n").expect("a temporary file");
+    let (opened, report) =
+        report::open(&path, &weir_viz::part::Part::default(), &Progress::default()).expect("lifetimes");
+    assert_eq!(report.pools[0].holders[0].name(), "no label");
+    assert!(opened.damages[0].starts_with("line 3, column lower: found \"oops\""), "{:?}", opened.damages);
+    assert_eq!(opened.model.lives.len(), 1, "what could be read is read");
+}
+
 /// Neither is the pool destroyed, nor does a mark say that the program has ended.
 #[test]
 fn leaks_are_not_known_where_no_end_is_logged() {
