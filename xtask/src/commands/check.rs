@@ -1,6 +1,7 @@
 //! `check`: what an event log shows to be wrong with the use of memory.
 
 use crate::failure::Failure;
+use crate::progress;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -26,6 +27,8 @@ pub(crate) fn parser() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("Print one JSON object instead of text"),
         )
+        .args(super::part_of_log())
+        .arg(progress::argument())
         .after_help(format!(
             "What is missing in a log is held against nobody. A block leaks that is live when its pool is destroyed, or at \
              a mark of the name `{END_OF_PROGRAM}`.\n\n\
@@ -37,7 +40,8 @@ pub(crate) fn parser() -> Command {
 pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     let file = arguments.get_one::<PathBuf>("file").cloned().unwrap_or_default();
     let told = if arguments.get_flag("strict") { Told::Report } else { Told::Accept };
-    let report = check::open(&file, told).map_err(|error| Failure::Unreadable(error.to_string()))?;
+    let report = check::open(&file, &super::part(arguments), told, &progress::handle(arguments))
+        .map_err(|error| Failure::Unreadable(error.to_string()))?;
     if arguments.get_flag("json") {
         say!("{}", object(&report));
     } else {
@@ -65,6 +69,7 @@ fn object(report: &Report) -> Value {
         "not_judged": list(&report.not_judged),
         "more_not_judged": report.more_not_judged,
         "damages": report.damages,
+        "part": report.open_ends,
     })
 }
 

@@ -3,12 +3,14 @@
 use crate::commands::no_install;
 use crate::failure::Failure;
 use crate::packages::{Permission, System, WINDOW};
+use crate::progress;
 use crate::project;
 use crate::step;
 use clap::{Arg, ArgMatches, Command};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use weir_viz::cli::{self, Picture};
+use weir_viz::terminal::When;
 
 const NO_INSTALL: &str = "--no-install";
 
@@ -50,10 +52,11 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
 
 /// Writes a picture. What was damaged in the log is said; the picture shows the rest.
 pub(crate) fn draw(log: &Path, out: &Path, picture: &Picture) -> Result<(), Failure> {
-    let damages = cli::screenshot(log, out, picture).map_err(|error| match error {
-        cli::PictureError::Source(error) => Failure::Unreadable(error.to_string()),
-        error => Failure::Failed(error.to_string()),
-    })?;
+    let damages =
+        cli::screenshot(log, out, picture, &progress::shown(When::Terminal)).map_err(|error| match error {
+            cli::PictureError::Source(error) => Failure::Unreadable(error.to_string()),
+            error => Failure::Failed(error.to_string()),
+        })?;
     damages.iter().for_each(|damage| tell!("note: {damage}"));
     say!("picture: {}", project::shown(out));
     Ok(())

@@ -16,8 +16,10 @@ use eframe::egui;
 use std::path::Path;
 use std::process::ExitCode;
 use weir_viz::cli::{self, Command, Picture};
+use weir_viz::progress::Progress;
 use weir_viz::scene::SMALLEST;
 use weir_viz::source;
+use weir_viz::terminal::{self, When};
 
 /// The log cannot be read, or the command line makes no sense.
 const UNREADABLE: u8 = 2;
@@ -42,7 +44,12 @@ fn fail(code: u8, error: &dyn std::fmt::Display) -> ExitCode {
 }
 
 fn screenshot(file: &Path, out: &Path, picture: &Picture) -> ExitCode {
-    match cli::screenshot(file, out, picture) {
+    let progress = Progress::default();
+    terminal::show(&progress, When::Terminal);
+    terminal::stop_cleanly();
+    let drawn = cli::screenshot(file, out, picture, &progress);
+    terminal::clear();
+    match drawn {
         Ok(damages) => {
             damages.iter().for_each(|d| eprintln!("weir-viz: {}: {d}", file.display()));
             println!("{}", out.display());
@@ -53,7 +60,9 @@ fn screenshot(file: &Path, out: &Path, picture: &Picture) -> ExitCode {
 }
 
 fn window(file: &Path, picture: &Picture) -> ExitCode {
-    let opened = source::load_part(file, &picture.part).and_then(|bytes| Ok((source::read_file(file, &bytes)?, bytes)));
+    let progress = Progress::default();
+    let opened = source::load_part(file, &picture.part, &progress)
+        .and_then(|bytes| Ok((source::read_file(file, &bytes, &progress)?, bytes)));
     let readable = opened.is_ok();
     match &opened {
         Ok((opened, _)) => opened.summary().iter().for_each(|d| eprintln!("weir-viz: {}: {d}", opened.name)),
