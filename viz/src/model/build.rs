@@ -1,6 +1,7 @@
 //! From records to the model, one at a time. Takes whatever a damaged log gives and says what does not fit.
 
 use super::curve::Tally;
+use super::flows::Flows;
 use super::owned::owned;
 use super::owners::Spans;
 use super::{
@@ -137,7 +138,13 @@ impl Builder {
         }
         self.model.uses.sort_unstable();
         self.link_forward();
-        self.model.lanes = Lanes::build(&self.model);
+        let model = &self.model;
+        // Neither needs the other.
+        let (lanes, flows) = std::thread::scope(|threads| {
+            let flows = threads.spawn(|| Flows::build(model));
+            (Lanes::build(model), flows.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        (self.model.lanes, self.model.flows) = (lanes, flows);
         self.model
     }
 

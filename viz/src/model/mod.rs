@@ -6,12 +6,14 @@ mod compact;
 mod curve;
 mod events;
 mod findings;
+mod flows;
 mod index;
 mod lanes;
 mod life;
 mod owned;
 mod owners;
 mod pool;
+mod presence;
 #[cfg(test)]
 mod scale;
 mod settle;
@@ -22,8 +24,9 @@ pub use build::Builder;
 pub use curve::Curve;
 pub use events::{Axis, Events, Kind, Payload};
 pub use findings::{Findings, Flag};
+pub use flows::{Amount, Handed, Party};
 pub use index::{EventIx, FindingIx, LifeIx, NameIx, PoolIx, StreamIx};
-pub use lanes::{Act, Arrows, Lane, Lanes, Tie};
+pub use lanes::{Act, Arrow, Arrows, Lane, Lanes, Tie};
 pub use life::{Birth, Death, Life, WaitedFor};
 pub use owners::Link;
 pub use pool::{Definition, Pool, Run, Signs, State};
@@ -105,6 +108,7 @@ pub struct Model {
     pub lanes: Lanes,
     /// The version that wrote the log.
     pub version: Option<(u16, u16, u16)>,
+    flows: flows::Flows,
     names: Vec<String>,
     points: Vec<Point>,
     links: Vec<Link>,

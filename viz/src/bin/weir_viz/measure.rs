@@ -111,12 +111,14 @@ struct Window {
     /// The most that a frame had.
     quads: usize,
     vertex_bytes: usize,
+    /// The same since the last telling.
+    page: (usize, usize),
 }
 
 impl Window {
     fn new(app: App, size: egui::Vec2) -> Self {
         let context = Context::default();
-        Self { context, app, size, time: 0.0, frames: Vec::new(), told: 0, quads: 0, vertex_bytes: 0 }
+        Self { context, app, size, time: 0.0, frames: Vec::new(), told: 0, quads: 0, vertex_bytes: 0, page: (0, 0) }
     }
 
     /// One frame with these events, up to the triangles that a renderer would be given.
@@ -144,6 +146,7 @@ impl Window {
         }
         self.quads = self.quads.max(quads);
         self.vertex_bytes = self.vertex_bytes.max(bytes);
+        self.page = (self.page.0.max(quads), self.page.1.max(bytes));
     }
 
     fn key(&mut self, key: Key) {
@@ -199,7 +202,11 @@ impl Window {
         let mut new = self.frames[self.told..].to_vec();
         self.told = self.frames.len();
         let (middle, most) = middle_and_most(&mut new);
-        format!("{page}: {} frames, median {middle:.2} ms, at most {most:.2} ms", new.len())
+        let (quads, bytes) = std::mem::take(&mut self.page);
+        format!(
+            "{page}: {} frames, median {middle:.2} ms, at most {most:.2} ms, {quads} quads, {bytes} bytes of vertices",
+            new.len()
+        )
     }
 }
 
