@@ -17,6 +17,8 @@ mod presence;
 #[cfg(test)]
 mod scale;
 mod settle;
+mod stays;
+mod summary;
 mod unrecorded;
 
 pub use blocks::FreeBlock;
@@ -30,6 +32,7 @@ pub use lanes::{Act, Arrow, Arrows, Lane, Lanes, Tie};
 pub use life::{Birth, Death, Life, WaitedFor};
 pub use owners::Link;
 pub use pool::{Definition, Pool, Run, Signs, State};
+pub use summary::{Part, Patch};
 pub use unrecorded::{Fact, Unrecorded};
 
 use weir::driver::Properties;
@@ -115,6 +118,10 @@ pub struct Model {
     later: Vec<Link>,
     later_of: Vec<u32>,
     uses: Vec<(LifeIx, EventIx)>,
+    /// The same by record.
+    used_at: Vec<(EventIx, LifeIx)>,
+    /// The streams that allocated, by their ids.
+    allocating: Vec<StreamIx>,
     /// Synchronisations, which concern every pool.
     syncs: Vec<EventIx>,
     /// Refusals and failures of the driver that name no pool.
@@ -161,6 +168,12 @@ impl Model {
     #[must_use]
     pub fn stream(&self, stream: StreamIx) -> &Stream {
         &self.streams[stream.at()]
+    }
+
+    /// The streams that allocated anything, by their ids.
+    #[must_use]
+    pub fn allocating(&self) -> &[StreamIx] {
+        &self.allocating
     }
 
     /// The name; empty for no name.
@@ -215,7 +228,10 @@ impl Model {
     pub fn life_at(&self, event: EventIx) -> Option<LifeIx> {
         match self.events.payload(event) {
             Payload::Life(life) => Some(life),
-            Payload::Other(Record::Use { .. }) => self.uses.iter().find(|u| u.1 == event).map(|u| u.0),
+            Payload::Other(Record::Use { .. }) => {
+                let at = self.used_at.binary_search_by_key(&event, |used| used.0).ok()?;
+                Some(self.used_at[at].1)
+            }
             Payload::Other(_) => None,
         }
     }
@@ -223,12 +239,14 @@ impl Model {
     /// The pool just after the record.
     #[must_use]
     pub fn state(&self, pool: PoolIx, event: EventIx) -> State {
+        let mut live = 0;
+        self.each_live(pool, event, |_| live += 1);
         let pool = self.pool(pool);
         State {
             used: pool.used.after(event),
             reserved: pool.reserved.after(event),
             threshold: pool.threshold.after(event),
-            live: pool.lives.iter().filter(|l| self.life(**l).live_after(event)).count(),
+            live,
         }
     }
 

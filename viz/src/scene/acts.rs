@@ -12,6 +12,8 @@ const MOST_TICKS: usize = 9_000;
 const APART: f32 = 6.0;
 /// Lines through all lanes, at most.
 const MOST_LINES: usize = 400;
+/// More than these are not dashed: each dash is a line of its own.
+const MOST_DASHED: usize = 40;
 
 /// The part of a lane's height that an act has, from its middle: above is negative.
 fn band(act: Act) -> (f32, f32) {
@@ -68,7 +70,12 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint, rows: &Rows) {
         lines.extend(rects.iter().map(|tick| [pos(tick.x, rows.area.y), pos(tick.x, bottom)]));
     }
     let every = lines.len().div_ceil(MOST_LINES).max(1);
-    paint.segments(lines.into_iter().step_by(every).collect(), Stroke::dashed(context.palette.dim, 1.0, 3.0));
+    let dim = context.palette.dim;
+    let stroke = match lines.len() {
+        0..=MOST_DASHED => Stroke::dashed(dim, 1.0, 3.0),
+        _ => Stroke::solid(dim.fade(90), 1.0),
+    };
+    paint.segments(lines.into_iter().step_by(every).collect(), stroke);
     for ((act, lane), rects) in ticks {
         paint.rects(rects, color(context, lane, ORDER[act]));
     }
