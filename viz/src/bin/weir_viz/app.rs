@@ -97,6 +97,23 @@ impl App {
         Self::Failed { error, theme: picture.theme, follows_system: picture.follows_system }
     }
 
+    /// The log that is shown.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn log(&self) -> Option<&weir_viz::model::Model> {
+        match self {
+            Self::Log(app) => Some(&app.opened.model),
+            Self::Failed { .. } => None,
+        }
+    }
+
+    /// Shows a page, as its button does.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn show_page(&mut self, page: Page) {
+        if let Self::Log(app) = self {
+            app.perform(Does::View(Input::Show(page)));
+        }
+    }
+
     /// Waits until the check is over.
     #[cfg(test)]
     pub(crate) fn wait_for_check(&mut self) {
