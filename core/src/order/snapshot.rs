@@ -1,6 +1,7 @@
 //! Rows of positions that outlive a call: what a synchronisation in flight will publish, the epochs of blocks that more
 //! streams use than fit beside them, and what streams came after whose slots are others' now.
 
+use super::points::Marks;
 use super::{Level, Order, Points, Reach, StreamSlot, Table, Tenancy, UNTIL_FREE};
 use crate::id::{DeviceId, MAX_DEVICES};
 use crate::order::Mark;
@@ -360,15 +361,38 @@ impl Order<'_> {
     }
 }
 
-impl<'a> Order<'a> {
-    /// The marks of an epoch, one a stream.
-    pub(crate) fn epoch_marks<'o>(&'o self, epoch: usize) -> impl Iterator<Item = Mark> + use<'o, 'a> {
-        self.snapshots.row(Self::epoch_row(epoch)).entries.iter().enumerate().map(|(stream, &seq)| Mark { stream, seq })
-    }
-
+impl Order<'_> {
     /// All positions that the points stand for.
-    pub(crate) fn all_marks<'o>(&'o self, points: &Points) -> impl Iterator<Item = Mark> + use<'o, 'a> {
-        let epoch = points.epoch().map(|epoch| self.epoch_marks(epoch));
-        points.marks().chain(epoch.into_iter().flatten())
+    pub(crate) fn all_marks(&self, points: &Points) -> AllMarks<'_> {
+        let epoch = points.epoch().map(|epoch| self.snapshots.row(Self::epoch_row(epoch)).entries);
+        AllMarks { marks: points.marks(), stream: 0, epoch: epoch.unwrap_or_default() }
+    }
+}
+
+/// The positions of points, then those of their epoch, one a stream.
+pub(crate) struct AllMarks<'o> {
+    marks: Marks,
+    /// The stream of the epoch's first that is left.
+    stream: usize,
+    epoch: &'o [Seq],
+}
+
+impl Iterator for AllMarks<'_> {
+    type Item = Mark;
+
+    #[inline]
+    fn next(&mut self) -> Option<Mark> {
+        self.marks.next().or_else(|| self.next_of_epoch())
+    }
+}
+
+impl AllMarks<'_> {
+    #[cold]
+    fn next_of_epoch(&mut self) -> Option<Mark> {
+        let (&seq, rest) = self.epoch.split_first()?;
+        let stream = self.stream;
+        self.stream = stream.wrapping_add(1);
+        self.epoch = rest;
+        Some(Mark { stream, seq })
     }
 }

@@ -236,7 +236,9 @@ impl<'a> State<'a> {
     /// Writes the record of a change that was counted, of a kind of which a log has most.
     #[inline(always)]
     pub(super) fn write_frequent<'r>(&mut self, make: impl Fn(&Facts<'_>) -> Record<'r> + Copy) {
-        if !self.log.append_ordinary(self.time, &make(&self.facts)) {
+        if cfg!(feature = "compact") {
+            self.log.append(self.time, make(&self.facts), &self.facts);
+        } else if !self.log.append_ordinary(self.time, &make(&self.facts)) {
             self.append_frequent(make);
         }
     }
