@@ -7,7 +7,7 @@
 mod entries;
 mod search;
 
-pub(crate) use search::{PICKS, Sight, WAYS};
+pub(crate) use search::{End, PICKS, Sight, WAYS};
 
 use crate::arena::{Empty, Link, Slots};
 use crate::bins::{Bin, HeadWord, Heads};

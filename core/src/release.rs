@@ -3,7 +3,7 @@
 use crate::arena::Link;
 use crate::block::{Block, Class, State};
 use crate::facts::Facts;
-use crate::free_index::Kind;
+use crate::free_index::{End, Kind};
 use crate::reuse::is_settled;
 
 /// Whole granules inside adjacent free blocks, of which `block` is the first.
@@ -31,10 +31,10 @@ pub(crate) fn next(facts: &Facts<'_>, pool: usize, bytes: u64) -> Option<Releasa
     }
     let allowed = |block: &Block| is_settled(facts, block);
     let smallest = |class| {
-        let judge = |b: &Block| (facts.granules_inside(b).is_some() && allowed(b)).then_some(());
-        facts.index.best_where(&facts.blocks, (pool, Kind::Free(class)), granularity, judge)
+        let fits = |b: &Block| facts.granules_inside(b).is_some() && allowed(b);
+        facts.index.extreme(&facts.blocks, (pool, Kind::Free(class)), granularity, End::Smallest, fits)
     };
-    let single = smallest(Class::Large).or_else(|| smallest(Class::Small)).map(|(slot, ())| Run::single(facts, slot));
+    let single = [Class::Large, Class::Small].into_iter().find_map(smallest).map(|slot| Run::single(facts, slot));
     single.or_else(|| runs(facts, pool, allowed).min_by_key(Run::bytes))?.part(facts, bytes)
 }
 

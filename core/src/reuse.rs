@@ -134,12 +134,16 @@ impl Ask {
     }
 
     /// Whether waits for markers that are laid already would do, where any are needed.
+    #[cold]
+    #[inline(never)]
     fn could_wait(&self, facts: &Facts<'_>, block: &Block) -> bool {
-        let covered = |mark| {
-            let marked = matches!(facts.order.covered_by(mark), CoveredBy::Marker { .. });
-            marked || facts.order.settled(mark, Level::Known)
-        };
-        self.unreached(facts, block).all(covered)
+        for mark in facts.order.all_marks(&block.points()) {
+            let marked = || matches!(facts.order.covered_by(mark), CoveredBy::Marker { .. });
+            if self.is_unreached(facts, block, mark) && !marked() && !facts.order.settled(mark, Level::Known) {
+                return false;
+            }
+        }
+        true
     }
 
     /// The kind of reuse that a choice amounts to.
@@ -188,6 +192,8 @@ impl Ask {
 
     /// Whole granules inside a block of the other class: of some that may hold them, else of the closest size that does
     /// wherever it lies.
+    #[cold]
+    #[inline(never)]
     fn choose_granules(&self, facts: &Facts<'_>) -> Option<Choice> {
         let (pool, eyes) = (facts.pool(self.pool), Eyes { ask: self, facts });
         let bytes = pool.granule_up(self.size);
@@ -201,6 +207,8 @@ impl Ask {
     }
 
     /// The shortest of a bounded number of runs of adjacent usable blocks that are together large enough.
+    #[cold]
+    #[inline(never)]
     fn choose_run(&self, facts: &Facts<'_>) -> Option<Choice> {
         if plant::on(Plant::NoRuns) {
             return None;
@@ -325,6 +333,7 @@ impl Ask {
     /// granules of the other class; else towards a run of blocks. Only for markers that are laid already: one laid now would
     /// stand behind the other stream's whole queue. What weir knows to be complete counts as a wait that needs no call, so
     /// that the choice does not depend on timing.
+    #[inline(never)]
     pub(crate) fn towards(&self, facts: &Facts<'_>) -> Option<Towards> {
         if let Some(slot) = self.fewest_waits(facts, self.class, self.size, |_| true) {
             return self.towards_blocks(facts, Taken::Front(slot), core::iter::once(facts.blocks.get(slot)));

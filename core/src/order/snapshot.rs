@@ -251,6 +251,7 @@ impl Order<'_> {
     }
 
     /// The costliest way in which the points are reached by the stream.
+    #[cfg_attr(feature = "compact", inline(never))]
     pub(crate) fn reach(&self, stream: usize, points: &Points, level: Level) -> Reach {
         let mut worst = None;
         for mark in self.all_marks(points) {
@@ -297,6 +298,8 @@ impl Order<'_> {
 
     /// As [`merged`](Self::merged), where all positions are of one live stream and each other one of the device, if there is
     /// any, comes after them: then the two blocks are one to each stream. O(streams), mostly O(1).
+    #[cold]
+    #[inline(never)]
     pub(crate) fn merged_common(&self, a: &Points, b: &Points, device: DeviceId) -> Option<Points> {
         if a.epoch().is_some() || b.epoch().is_some() {
             return None;
@@ -321,6 +324,8 @@ impl Order<'_> {
 
     /// The points of two neighbouring holes as one. Addresses that one stream has yet to unmap wait for the last of them:
     /// others find addresses elsewhere. Those that are there for all stay apart from them.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn merged_holes(&self, a: &Points, b: &Points) -> Option<Points> {
         let left = || if a.is_empty() || b.is_empty() { None } else { self.later(a, b).map(Points::one) };
         self.merged(a, b, Level::Known).or_else(left)

@@ -134,6 +134,7 @@ impl State<'_> {
 }
 
 impl Grow {
+    #[inline(never)]
     pub(super) fn advance(&mut self, state: &mut State<'_>, ask: &Ask, outcome: Option<Outcome>) -> Grown {
         if let Some(outcome) = outcome {
             self.commit(state, outcome);
@@ -157,6 +158,7 @@ impl Grow {
     }
 
     /// All is mapped that was asked for.
+    #[inline(never)]
     fn ready(&mut self, state: &mut State<'_>) -> Grown {
         self.end_taking(state);
         self.log_mapped(state);
@@ -165,6 +167,7 @@ impl Grow {
         Grown::Ready { run: self.run, growth: self.growth, points }
     }
 
+    #[inline(never)]
     fn commit(&mut self, state: &mut State<'_>, outcome: Outcome) {
         let granularity = state.facts.pool(self.pool).granularity;
         let doing = core::mem::replace(&mut self.doing, Doing::Nothing);
@@ -224,6 +227,7 @@ impl Grow {
         }
     }
 
+    #[inline(never)]
     fn commit_failure(&mut self, state: &mut State<'_>, doing: Doing, error: DriverError) {
         let granularity = state.facts.pool(self.pool).granularity;
         let failure = Failure::Driver(error);
@@ -253,6 +257,7 @@ impl Grow {
         self.failure = self.failure.or(Some(failure));
     }
 
+    #[inline(never)]
     fn quarantine(&self, state: &mut State<'_>, granule: usize, after: Mark) {
         state.facts.granules.quarantine(granule, after);
         let pool = state.facts.pool_id(self.pool);
@@ -267,42 +272,54 @@ impl Grow {
     }
 
     /// The driver call that brings the next granule nearer.
+    #[inline(never)]
     fn next(&mut self, state: &mut State<'_>, ask: &Ask) -> Result<Action, Failure> {
-        let pool = *state.facts.pool(self.pool);
+        let (device, granularity) = {
+            let pool = state.facts.pool(self.pool);
+            (pool.device, pool.granularity)
+        };
         let native = state.native(ask.stream);
         if let Doing::Mapping { granule, reason } = self.doing {
             let handle = state.facts.granules.get(granule).handle;
             // A new granule goes into a hole that is there for all at once, and is there for all.
             let stream = self.is_ordered(reason).then_some(native);
             self.ordered |= stream.is_some();
-            return Ok(Action::Map { device: pool.device, at: DevicePtr(self.at), handle, stream });
+            return Ok(Action::Map { device, at: DevicePtr(self.at), handle, stream });
         }
-        if let Some(action) = self.take_next(state, pool.device) {
+        if let Some(action) = self.take_next(state, device) {
             return Ok(action);
         }
         self.end_taking(state);
         // Nothing is moved for what nobody asked for yet, nor for what is created rather.
-        let spare = self.spare.min(pool.headroom());
+        let headroom = state.facts.pool(self.pool).headroom();
+        let spare = self.spare.min(headroom);
         let wanted = self.needed.saturating_sub(self.at).saturating_sub(spare);
-        if let Some(next) = ask.next_to_move(&state.facts, &self.growth, wanted) {
-            let blocks = state.facts.blocks.walk(Link::to(next.block)).take_while(|(_, block)| block.at < next.to);
-            let settled = blocks.into_iter().all(|(_, block)| is_settled(&state.facts, block));
-            self.unmapping = if settled { Timing::Now } else { Timing::InOrder };
-            // Where the arena has no slot to cut the block with, memory is created instead.
-            self.moving = state.facts.begin_moving(next).ok();
-            if let Some(action) = self.take_next(state, pool.device) {
-                return Ok(action);
-            }
+        if self.begin_taking(state, ask, wanted)
+            && let Some(action) = self.take_next(state, device)
+        {
+            return Ok(action);
         }
-        if pool.headroom() < pool.granularity {
+        if headroom < granularity {
             return Err(Failure::NoRoom);
         }
         let granule = state.facts.granules.begin(self.pool).map_err(Failure::Arena)?;
         let slot = state.facts.pool_mut(self.pool);
         slot.coming = slot.coming.saturating_add(slot.granularity);
-        let reason = if spare >= pool.granularity { MapReason::Spare } else { MapReason::Grow };
+        let reason = if spare >= granularity { MapReason::Spare } else { MapReason::Grow };
         self.doing = Doing::Creating { granule, reason };
-        Ok(Action::Create { device: pool.device })
+        Ok(Action::Create { device })
+    }
+
+    /// Begins to take granules out of free memory, at most so many bytes of it; says whether there is any.
+    #[inline(never)]
+    fn begin_taking(&mut self, state: &mut State<'_>, ask: &Ask, wanted: u64) -> bool {
+        let Some(next) = ask.next_to_move(&state.facts, &self.growth, wanted) else { return false };
+        let mut blocks = state.facts.blocks.walk(Link::to(next.block)).take_while(|(_, block)| block.at < next.to);
+        let settled = blocks.all(|(_, block)| is_settled(&state.facts, block));
+        self.unmapping = if settled { Timing::Now } else { Timing::InOrder };
+        // Where the arena has no slot to cut the block with, memory is created instead.
+        self.moving = state.facts.begin_moving(next).ok();
+        true
     }
 
     /// Unmaps the next granule of the block that granules are taken from.
@@ -318,22 +335,33 @@ impl Grow {
     }
 
     fn end_taking(&mut self, state: &mut State<'_>) {
+        if self.moving.is_some() {
+            self.end_move(state);
+        }
+    }
+
+    #[inline(never)]
+    fn end_move(&mut self, state: &mut State<'_>) {
         let Some(mut moving) = self.moving.take() else { return };
         let from = state.facts.blocks.get(moving.block).at;
         let granules = core::mem::replace(&mut self.taken, 0);
         let in_order = self.unmapping == Timing::InOrder && granules > 0;
         let behind = in_order.then(|| state.tick_after(self.stream));
         moving.points = behind.map_or(Points::NONE, Points::one);
-        state.facts.end_moving(moving);
+        state.facts.end_moving(&moving);
+        if granules > 0 {
+            self.log_taken(state, from, granules, behind);
+        }
+    }
+
+    #[inline(never)]
+    fn log_taken(&self, state: &mut State<'_>, from: u64, granules: u32, behind: Option<Mark>) {
         let (pool, reason) = (state.facts.pool_id(self.pool), UnmapReason::Remap);
         let offset = Bytes(from.wrapping_sub(state.facts.pool(self.pool).base));
-        match behind.map(|mark| state.facts.order.point(mark)) {
-            Some(Point { stream, seq }) => {
-                state.record(Record::UnmappedInOrder { pool, stream, seq, offset, granules, reason });
-            }
-            None if granules > 0 => state.record(Record::Unmapped { pool, offset, granules, reason }),
-            None => {}
-        }
+        state.record(match behind.map(|mark| state.facts.order.point(mark)) {
+            Some(Point { stream, seq }) => Record::UnmappedInOrder { pool, stream, seq, offset, granules, reason },
+            None => Record::Unmapped { pool, offset, granules, reason },
+        });
     }
 
     fn count_mapped(&mut self, state: &mut State<'_>, reason: MapReason) {
@@ -344,13 +372,14 @@ impl Grow {
         self.mapped.1 = self.mapped.1.wrapping_add(1);
     }
 
+    #[inline(never)]
     fn log_mapped(&mut self, state: &mut State<'_>) {
         let (reason, granules) = self.mapped;
         self.mapped.1 = 0;
         if granules == 0 {
             return;
         }
-        let facts = *state.facts.pool(self.pool);
+        let facts = state.facts.pool(self.pool);
         let bytes = u64::from(granules).wrapping_mul(facts.granularity);
         let offset = Bytes(self.at.wrapping_sub(bytes).wrapping_sub(facts.base));
         let pool = state.facts.pool_id(self.pool);
@@ -365,6 +394,7 @@ impl Grow {
     }
 
     /// What cannot be unmapped now stays where it is, offered to nobody, until a release tries again.
+    #[inline(never)]
     fn set_aside(&mut self, state: &mut State<'_>) {
         let granularity = state.facts.pool(self.pool).granularity;
         if self.ordered {
@@ -380,6 +410,7 @@ impl Grow {
 
     /// What is there is enough for the malloc: the rest of an eager growth stays a hole. False: the arena has no slot to
     /// cut it off.
+    #[inline(never)]
     fn shorten(&mut self, state: &mut State<'_>) -> bool {
         let points = state.facts.blocks.get(self.run).points();
         let Ok(rest) = state.facts.cut(self.run, self.at.wrapping_sub(self.growth.from)) else { return false };
@@ -390,12 +421,13 @@ impl Grow {
     }
 
     /// Takes everything back, one driver call at a time.
+    #[inline(never)]
     fn undo(&mut self, state: &mut State<'_>) -> Grown {
         self.end_taking(state);
-        let pool = *state.facts.pool(self.pool);
+        let device = state.facts.pool(self.pool).device;
         if let Doing::Discarding { granule } = self.doing {
             let handle = state.facts.granules.get(granule).handle;
-            return Grown::Do(Action::Destroy { device: pool.device, handle });
+            return Grown::Do(Action::Destroy { device, handle });
         }
         if self.at >= self.needed && self.shorten(state) {
             return self.ready(state);
@@ -408,17 +440,29 @@ impl Grow {
         }
         if self.at > self.growth.from && !plant::on(Plant::LostUndo) {
             if first {
-                let granules = self.at.wrapping_sub(self.growth.from).checked_div(pool.granularity).unwrap_or(0) as u32;
-                let (id, offset) = (state.facts.pool_id(self.pool), Bytes(self.growth.from.wrapping_sub(pool.base)));
-                state.record(Record::Unmapped { pool: id, offset, granules, reason: UnmapReason::Undo });
+                self.log_undo(state);
             }
-            let at = self.at.wrapping_sub(pool.granularity);
+            let at = self.at.wrapping_sub(state.facts.pool(self.pool).granularity);
             if let Some(granule) = state.facts.granules.at(at) {
                 self.doing = Doing::UndoingMap { granule };
-                return Grown::Do(Action::Unmap { device: pool.device, at: DevicePtr(at), stream: None });
+                return Grown::Do(Action::Unmap { device, at: DevicePtr(at), stream: None });
             }
             state.fail("a granule that was just mapped is not there");
         }
+        self.abort(state)
+    }
+
+    #[inline(never)]
+    fn log_undo(&self, state: &mut State<'_>) {
+        let pool = state.facts.pool(self.pool);
+        let granules = self.at.wrapping_sub(self.growth.from).checked_div(pool.granularity).unwrap_or(0) as u32;
+        let (id, offset) = (state.facts.pool_id(self.pool), Bytes(self.growth.from.wrapping_sub(pool.base)));
+        state.record(Record::Unmapped { pool: id, offset, granules, reason: UnmapReason::Undo });
+    }
+
+    /// All is taken back.
+    #[inline(never)]
+    fn abort(&self, state: &mut State<'_>) -> Grown {
         state.facts.each_beside(self.run, &self.growth, Facts::settle_free);
         if state.facts.blocks.get(self.run).state() == block::State::Transit {
             // What it waited for as a hole is still its own.

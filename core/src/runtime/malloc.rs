@@ -36,12 +36,6 @@ pub(super) struct Admitted<'f> {
     on: &'f StreamSlot,
 }
 
-/// A malloc that has decided on its first step.
-struct Begun {
-    plan: Malloc,
-    step: Step<Result<DevicePtr, MallocError>>,
-}
-
 impl Request {
     /// Checks everything that the malloc names. Changes nothing.
     #[inline(always)]
@@ -159,14 +153,15 @@ impl State<'_> {
         Some(self.publish(request, (ask.stream, tie), seq, slot, ask.source(reach)))
     }
 
-    /// A malloc that may need more than that, and its first step.
+    /// A malloc that may need more than that, from a handler: what needs a driver call is refused.
     #[cold]
     #[inline(never)]
-    fn begin_malloc(&mut self, now: Nanos, request: Request, patience: Patience) -> Result<Begun, Unusable> {
+    fn malloc_without_driver(&mut self, now: Nanos, plan: &mut Malloc) -> Result<Option<DevicePtr>, Unusable> {
         self.begin(now)?;
-        let mut plan = Malloc::new(request, patience);
-        let step = plan.advance(self, None);
-        Ok(Begun { plan, step })
+        match plan.advance(self, None) {
+            Step::Done(ptr) => Ok(ptr),
+            Step::Do(_) | Step::Wait => Err(Unusable::Busy),
+        }
     }
 
     /// Takes what was chosen. All or nothing.
@@ -277,24 +272,26 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         stream: StreamId,
         label: LabelId,
     ) -> Result<DevicePtr, MallocError> {
-        let mut begun = Err(Unusable::Busy);
-        let at_once = self.hold(|state, now| {
-            let at_once = state.malloc_at_once(now, (pool, stream), (size, label), Patience::Full);
-            if at_once.is_none() {
-                begun = state.begin_malloc(now, Request { pool, stream, asked: size, label }, Patience::Full);
-            }
-            at_once
-        });
-        match at_once.flatten() {
+        match self.malloc_of_one(pool, size, stream, label) {
             Some(ptr) => Ok(ptr),
-            None => self.end_malloc(begun),
+            None => self.malloc_by_plan(Request { pool, stream, asked: size, label }),
         }
     }
 
+    /// A malloc of one block that is there. Apart, where stacks are short: what it needs is free again then.
+    #[cfg_attr(feature = "compact", inline(never))]
+    #[cfg_attr(not(feature = "compact"), inline(always))]
+    fn malloc_of_one(&self, pool: PoolId, size: Bytes, stream: StreamId, label: LabelId) -> Option<DevicePtr> {
+        self.hold(|state, now| state.malloc_at_once(now, (pool, stream), (size, label), Patience::Full)).flatten()
+    }
+
+    /// A malloc that may need more than one block that is there.
     #[cold]
-    fn end_malloc(&self, begun: Result<Begun, Unusable>) -> Result<DevicePtr, MallocError> {
-        let Begun { mut plan, step } = begun?;
-        self.drive_on(&mut plan, step)?
+    #[inline(never)]
+    fn malloc_by_plan(&self, request: Request) -> Result<DevicePtr, MallocError> {
+        let mut plan = Malloc::new(request, Patience::Full);
+        let ptr = self.drive(&mut plan)?;
+        plan.result(ptr)
     }
 
     /// As [`malloc_async`](Self::malloc_async), for a handler that may neither wait for the lock nor call the driver:
@@ -305,15 +302,18 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     pub fn try_malloc_async(&self, pool: PoolId, size: Bytes, stream: StreamId) -> Result<DevicePtr, MallocError> {
         let request = Request { pool, stream, asked: size, label: LabelId::NONE };
         let now = self.driver.now();
+        let mut plan = None;
         let tried = self.state.try_with(|state| {
             match state.malloc_at_once(now, (pool, stream), (size, LabelId::NONE), Patience::None) {
-                Some(ptr) => Ok(ptr),
-                None => match state.begin_malloc(now, request, Patience::None)?.step {
-                    Step::Done(result) => result,
-                    Step::Do(_) | Step::Wait => Err(Unusable::Busy.into()),
-                },
+                None => state.malloc_without_driver(now, plan.insert(Malloc::new(request, Patience::None))),
+                ptr => Ok(ptr),
             }
         });
-        tried.unwrap_or(Err(Unusable::Busy.into()))
+        match (tried, plan) {
+            (Some(Ok(Some(ptr))), _) => Ok(ptr),
+            (Some(Ok(None)), Some(plan)) => plan.result(None),
+            (Some(Err(unusable)), _) => Err(unusable.into()),
+            (None | Some(Ok(None)), _) => Err(Unusable::Busy.into()),
+        }
     }
 }

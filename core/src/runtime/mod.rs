@@ -247,27 +247,24 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
 
     /// Runs a plan to its end.
     fn drive<P: Plan>(&self, plan: &mut P) -> Result<P::Output, Unusable> {
-        let step = self.enter(|state| Ok::<_, Unusable>(plan.advance(state, None)))?;
-        self.drive_on(plan, step)
-    }
-
-    /// Runs a plan to its end that has decided on its first step.
-    fn drive_on<P: Plan>(&self, plan: &mut P, first: Step<P::Output>) -> Result<P::Output, Unusable> {
-        let mut step = first;
+        let (mut entered, mut done) = (false, None);
         loop {
-            match step {
+            let held = self.hold(|state, now| {
+                if entered {
+                    state.resume(now);
+                } else {
+                    state.begin(now)?;
+                }
+                if let Some((action, outcome)) = &done {
+                    state.count(*action, outcome);
+                }
+                Ok(plan.advance(state, done.map(|(_, outcome)| outcome)))
+            });
+            (entered, done) = (true, None);
+            match held.unwrap_or(Err(Unusable::Busy))? {
                 Step::Done(output) => return Ok(output),
-                Step::Wait => {
-                    L::relax();
-                    step = self.commit(|state| plan.advance(state, None))?;
-                }
-                Step::Do(action) => {
-                    let outcome = self.perform(action);
-                    step = self.commit(|state| {
-                        state.count(action, &outcome);
-                        plan.advance(state, Some(outcome))
-                    })?;
-                }
+                Step::Wait => L::relax(),
+                Step::Do(action) => done = Some((action, self.perform(action))),
             }
         }
     }

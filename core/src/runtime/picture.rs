@@ -66,9 +66,10 @@ impl State<'_> {
     }
 
     /// Everything that explains a refusal.
+    #[inline(never)]
     pub(super) fn picture(&mut self, ask: &Ask) -> OutOfMemory {
-        let pool = *self.facts.pool(ask.pool);
         let holders = self.holders(ask.pool, Pending::For(ask));
+        let pool = self.facts.pool(ask.pool);
         OutOfMemory {
             requested: Bytes(ask.size),
             used: Bytes(pool.used),

@@ -106,6 +106,8 @@ impl Facts<'_> {
 
     /// The points of two free neighbours as one block, where they are of one stream and there is no other, or each other one
     /// comes after both.
+    #[cold]
+    #[inline(never)]
     fn merged_common(&self, a: &Block, b: &Block) -> Option<Points> {
         let pool = self.pool(a.pool());
         let points = self.order.merged_common(&a.points(), &b.points(), pool.device)?;
@@ -371,7 +373,8 @@ impl Facts<'_> {
 
     /// Ends a move: what was unmapped becomes a hole, what was not is free again. Where the arena has no slot to keep
     /// the two apart, all of it is set aside until the next release.
-    pub(super) fn end_moving(&mut self, moving: Moving) {
+    #[inline(never)]
+    pub(super) fn end_moving(&mut self, moving: &Moving) {
         let block = self.blocks.get(moving.block);
         let (from, pool, points) = (block.at, block.pool(), block.points());
         self.pool_mut(pool).end_transit();

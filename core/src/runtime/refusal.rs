@@ -44,17 +44,17 @@ impl State<'_> {
     }
 
     #[cold]
-    pub(super) fn refuse_malloc(&mut self, request: &Request, error: MallocError) -> MallocError {
+    pub(super) fn refuse_malloc(&mut self, request: &Request, error: &MallocError) {
         let Request { pool, stream, asked, .. } = *request;
         if matches!(error, MallocError::Unusable(_)) {
-            return error;
+            return;
         }
         if let Ok(slot) = self.facts.find_pool(pool) {
             let pool = self.facts.pool_mut(slot);
             pool.refused = pool.refused.wrapping_add(1);
         }
-        let reason = match error {
-            MallocError::OutOfMemory(o) => {
+        let reason = match *error {
+            MallocError::OutOfMemory(ref o) => {
                 let (used, reserved, limit) = (o.used, o.reserved, o.limit);
                 let (requested, largest_usable, pending) = (o.requested, o.largest_usable, o.pending);
                 self.record(Record::OutOfMemory {
@@ -67,7 +67,7 @@ impl State<'_> {
                     largest_usable,
                     pending,
                 });
-                return error;
+                return;
             }
             MallocError::ZeroSize => Refusal::ZeroSize,
             MallocError::AboveLimit { limit, .. } => Refusal::AboveLimit(limit),
@@ -78,10 +78,9 @@ impl State<'_> {
             MallocError::BadId(bad) => bad.into(),
             MallocError::ArenaFull(full) => full.into(),
             MallocError::Driver(error) => Refusal::Driver(error),
-            MallocError::Unusable(_) => return error,
+            MallocError::Unusable(_) => return,
         };
         self.refused(Verb::Malloc, Some(pool), Some(stream), asked, reason);
-        error
     }
 
     #[cold]

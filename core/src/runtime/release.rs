@@ -80,6 +80,7 @@ impl Release {
         self.pool
     }
 
+    #[inline(never)]
     fn commit(&mut self, state: &mut State<'_>, outcome: Outcome) {
         let granularity = state.facts.pool(self.pool).granularity;
         match (core::mem::replace(&mut self.doing, Doing::Nothing), outcome) {
@@ -109,25 +110,44 @@ impl Release {
             }
             (Doing::Destroying { granule }, Err(_)) => {
                 self.refused = true;
-                state.facts.granules.quarantine(granule, Mark::default());
-                let pool = state.facts.pool_id(self.pool);
-                state.record(Record::Quarantined { pool, granules: 1 });
+                self.quarantine(state, granule);
                 self.end_run(state);
             }
             (Doing::Nothing, _) => {}
         }
     }
 
+    /// Takes up the next run, if there is one. Where there is no slot to cut its block with, less is released and nothing lost.
+    #[inline(never)]
+    fn begin_run(&mut self, state: &mut State<'_>) -> bool {
+        let next = release::next(&state.facts, self.pool, self.left);
+        self.moving = next.and_then(|next| state.facts.begin_moving(next).ok());
+        self.moving.is_some()
+    }
+
     /// The run that was being released is at its end, or the driver refused.
+    #[inline(never)]
     fn end_run(&mut self, state: &mut State<'_>) {
         let Some(moving) = self.moving.take() else { return };
-        state.facts.end_moving(moving);
+        state.facts.end_moving(&moving);
         if self.unmapped > 0 {
-            let pool = state.facts.pool_id(self.pool);
-            let offset = Bytes(self.from.wrapping_sub(state.facts.pool(self.pool).base));
-            state.record(Record::Unmapped { pool, offset, granules: self.unmapped, reason: self.reason });
+            self.log_unmapped(state);
         }
         self.unmapped = 0;
+    }
+
+    #[inline(never)]
+    fn log_unmapped(&self, state: &mut State<'_>) {
+        let pool = state.facts.pool_id(self.pool);
+        let offset = Bytes(self.from.wrapping_sub(state.facts.pool(self.pool).base));
+        state.record(Record::Unmapped { pool, offset, granules: self.unmapped, reason: self.reason });
+    }
+
+    #[inline(never)]
+    fn quarantine(&self, state: &mut State<'_>, granule: usize) {
+        state.facts.granules.quarantine(granule, Mark::default());
+        let pool = state.facts.pool_id(self.pool);
+        state.record(Record::Quarantined { pool, granules: 1 });
     }
 
     fn destroy(&mut self, state: &State<'_>, granule: usize) -> Action {
@@ -136,22 +156,25 @@ impl Release {
     }
 
     /// The next granule of the run.
+    #[inline(never)]
     fn unmap_next(&mut self, state: &mut State<'_>) -> Option<Action> {
         let moving = self.moving.as_mut()?;
-        let pool = *state.facts.pool(self.pool);
+        let pool = state.facts.pool(self.pool);
+        let (device, granularity) = (pool.device, pool.granularity);
         while moving.at < moving.to {
             if let Some(granule) = state.facts.granules.at(moving.at) {
                 self.doing = Doing::Unmapping { granule };
-                return Some(Action::Unmap { device: pool.device, at: DevicePtr(moving.at), stream: None });
+                return Some(Action::Unmap { device, at: DevicePtr(moving.at), stream: None });
             }
             // Only runs that were set aside have gaps.
-            moving.at = moving.at.wrapping_add(pool.granularity);
+            moving.at = moving.at.wrapping_add(granularity);
         }
         self.end_run(state);
         None
     }
 
     /// What an earlier failure set aside.
+    #[inline(never)]
     fn retry(&mut self, state: &mut State<'_>) -> Option<Action> {
         let first = state.facts.pool(self.pool).first;
         let settled = |b: &block::Block| is_settled(&state.facts, b);
@@ -190,10 +213,7 @@ impl Plan for Release {
             if self.refused {
                 return Step::Done(());
             }
-            let next = release::next(&state.facts, self.pool, self.left);
-            // Where there is no slot to cut the block with, less is released and nothing lost.
-            self.moving = next.and_then(|next| state.facts.begin_moving(next).ok());
-            if self.moving.is_none() {
+            if !self.begin_run(state) {
                 // Last, so that what fails for ever holds nothing else up.
                 return self.retry(state).map_or(Step::Done(()), Step::Do);
             }
@@ -288,7 +308,7 @@ impl State<'_> {
 
     /// The next pool of the device, from slot `from` on, that holds more than it should.
     fn next_surplus(&mut self, device: crate::id::DeviceId, from: usize) -> Option<usize> {
-        self.facts.pools.iter().skip(from).map(|(slot, p)| (slot, *p)).find_map(|(slot, pool)| {
+        self.facts.pools.iter().skip(from).find_map(|(slot, pool)| {
             let held = match pool.standing {
                 Standing::Live => release::surplus(&self.facts, slot, pool.kept) > 0 || self.is_quarantined(slot),
                 Standing::Dying => true,

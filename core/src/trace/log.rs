@@ -269,6 +269,8 @@ impl<'a> Log<'a> {
     }
 
     /// Begins a page in the place behind the sealed ones, over the oldest where none is free.
+    #[cold]
+    #[inline(never)]
     fn open(&mut self, time: Nanos) {
         if self.sealed >= self.pages.len() {
             let records = self.pages.get(self.oldest).map_or(0, |page| records_in(page.bytes()));
@@ -355,7 +357,10 @@ impl<'a> Log<'a> {
     /// Writes one definition, if anybody knows it.
     #[inline(never)]
     fn define_one(&mut self, time: Nanos, mention: Mention, definitions: &impl Definitions) -> bool {
-        definition_of(mention, definitions).is_none_or(|definition| self.put_definition(time, &definition))
+        match definition_of(mention, definitions) {
+            Some(ref definition) => self.put_definition(time, definition),
+            None => true,
+        }
     }
 
     fn put_definition(&mut self, time: Nanos, definition: &Record<'_>) -> bool {
