@@ -5,7 +5,7 @@ use crate::block::{Block, Class, State};
 use crate::blocks::Walk;
 use crate::facts::Facts;
 use crate::free_index::{End, Kind};
-use crate::order::{CoveredBy, Level, Mark, Reach};
+use crate::order::Reach;
 use crate::release::{self, Releasable, Run};
 use crate::reuse::{Ask, Dependency, is_settled};
 use core::cmp::Reverse;
@@ -54,6 +54,7 @@ const BESIDE: usize = 16;
 impl Ask {
     /// The place that needs the fewest new granules; ties go to the smallest hole, then to the lowest address. `None`: no
     /// hole is long enough.
+    #[inline(never)]
     pub(crate) fn growth(&self, facts: &Facts<'_>) -> Option<Growth> {
         let mut best: Option<(Growth, u64)> = None;
         for (slot, hole) in facts.index.entries(&facts.blocks, (self.pool, Kind::Hole), 0) {
@@ -122,24 +123,34 @@ impl Ask {
 
     /// The next wait towards a growth between blocks that the stream could wait for, where the limit leaves room for it;
     /// `Some(None)`: none is left to insert.
+    #[inline(never)]
     pub(crate) fn towards_growth(&self, facts: &Facts<'_>) -> Option<Option<Dependency>> {
         let imagined = Self { imagine_waits: true, ..*self };
         let growth = imagined.growth(facts)?;
-        let room = facts.pool(self.pool).headroom().saturating_add(self.movable(facts, &growth));
-        let beside = |(_, block): &(usize, &Block)| growth.takes(block);
-        let hole = facts.blocks.get(growth.hole);
-        let (before, after) = (facts.blocks.walk_back(hole.prev), facts.blocks.walk(hole.next));
-        let mut blocks = before.take_while(beside).chain(after.take_while(beside)).peekable();
-        if room < growth.bytes() || blocks.peek().is_none() {
+        self.wait_beside(facts, &growth)
+    }
+
+    /// The next wait for the blocks beside the hole that a growth takes.
+    #[inline(never)]
+    fn wait_beside(&self, facts: &Facts<'_>, growth: &Growth) -> Option<Option<Dependency>> {
+        let room = facts.pool(self.pool).headroom().saturating_add(self.movable(facts, growth));
+        if room < growth.bytes() {
             return None;
         }
-        let unsettled = |mark: &Mark| !facts.order.settled(*mark, Level::Known);
-        let open = blocks.find_map(|(_, block)| self.unreached(facts, block).find(unsettled));
-        match open.map(|on| (on, facts.order.covered_by(on))) {
-            None => Some(None),
-            Some((on, CoveredBy::Marker { slot, .. })) => Some(Some(Dependency { marker: slot, on })),
-            Some(_) => None,
+        let hole = facts.blocks.get(growth.hole);
+        let (mut any, mut wait) = (false, None);
+        for walk in [facts.blocks.walk_back(hole.prev), facts.blocks.walk(hole.next)] {
+            for (_, block) in walk {
+                if wait.is_some() || !growth.takes(block) {
+                    break;
+                }
+                any = true;
+                if !self.add_wait(facts, block, &mut wait) {
+                    return None;
+                }
+            }
         }
+        any.then_some(wait)
     }
 }
 
@@ -167,6 +178,7 @@ impl Ask {
     /// from any. From the largest of them, which is the least likely to be just what another request needs; else from the
     /// largest run of blocks. (On 131 logs of training, inference and random sizes a sixth less was moved so than from the
     /// largest of all, and no more was reserved. Taken from the smallest, more was.)
+    #[inline(never)]
     pub(crate) fn next_to_move(&self, facts: &Facts<'_>, growth: &Growth, bytes: u64) -> Option<Releasable> {
         let granularity = facts.pool(self.pool).granularity;
         if bytes < granularity {
@@ -180,10 +192,11 @@ impl Ask {
         let single = self.largest_at_hole(facts, whole);
         let single = single.or_else(|| [Class::Large, Class::Small].into_iter().find_map(largest));
         let single = single.map(|slot| Run::single(facts, slot));
-        single.or_else(|| release::runs(facts, self.pool, allowed).max_by_key(Run::bytes))?.part(facts, bytes)
+        single.or_else(|| release::extreme_run(facts, self.pool, End::Largest, allowed))?.part(facts, bytes)
     }
 
     /// The largest free block beside a hole among those allowed, then the one of the lowest address.
+    #[inline(never)]
     fn largest_at_hole(&self, facts: &Facts<'_>, allowed: impl Fn(&Block) -> bool) -> Option<usize> {
         let mut best: Option<usize> = None;
         for (_, hole) in facts.index.entries(&facts.blocks, (self.pool, Kind::Hole), 0) {

@@ -123,6 +123,7 @@ impl FreeIndex<'_> {
 
     /// The smallest or largest entry of at least `size` bytes among those allowed; of the smallest the one freed last, then
     /// the one of the lowest address; of the largest that. O(blocks).
+    #[inline(never)]
     pub(crate) fn extreme(
         &self,
         blocks: &Blocks<'_>,

@@ -85,6 +85,12 @@ impl Points {
         Marks { words: self.words, left: self.used }
     }
 
+    /// The marks' words.
+    #[inline]
+    pub(crate) fn words(&self) -> &[u64] {
+        self.words.get(..usize::from(self.used)).unwrap_or_default()
+    }
+
     /// The row of the epoch ring that the block waits for as well.
     #[inline]
     pub(crate) fn epoch(&self) -> Option<usize> {

@@ -254,13 +254,11 @@ impl Order<'_> {
     #[cfg_attr(feature = "compact", inline(never))]
     pub(crate) fn reach(&self, stream: usize, points: &Points, level: Level) -> Reach {
         let mut worst = None;
-        for mark in self.all_marks(points) {
+        self.any_mark(points, |mark| {
             let reach = self.reached(stream, mark, level);
             worst = worst.max(Some(reach));
-            if reach == Reach::Not {
-                break;
-            }
-        }
+            reach == Reach::Not
+        });
         match worst {
             None => Reach::Settled,
             // What the stream freed itself is its own, though the free came after others by the legacy stream's rules.
@@ -277,6 +275,8 @@ impl Order<'_> {
 
     /// The points that a tied stream comes after by the rules of the legacy default stream alone, as uses of the block that
     /// it is given.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn implied_only(&self, stream: usize, points: &Points) -> Points {
         let mut kept = Points::NONE;
         if points.wants_epoch_at_free() {
@@ -293,14 +293,14 @@ impl Order<'_> {
 
     /// Whether the points are complete.
     pub(crate) fn all_settled(&self, points: &Points, level: Level) -> bool {
-        self.all_marks(points).all(|mark| self.settled(mark, level))
+        !self.any_mark(points, |mark| !self.settled(mark, level))
     }
 
     /// As [`merged`](Self::merged), where all positions are of one live stream and each other one of the device, if there is
     /// any, comes after them: then the two blocks are one to each stream. O(streams), mostly O(1).
     #[cold]
     #[inline(never)]
-    pub(crate) fn merged_common(&self, a: &Points, b: &Points, device: DeviceId) -> Option<Points> {
+    pub(crate) fn merged_common(&self, a: &Points, b: &Points, device: DeviceId) -> Option<Mark> {
         if a.epoch().is_some() || b.epoch().is_some() {
             return None;
         }
@@ -310,7 +310,7 @@ impl Order<'_> {
         let owned = owner.tenancy == Tenancy::Live && owner.device == device && a.marks().chain(b.marks()).all(own);
         let others = || self.streams().filter(|(slot, s)| *slot != later.stream && s.device == device);
         let mut live = others().filter(|(_, s)| s.tenancy == Tenancy::Live);
-        (owned && live.all(|(slot, _)| later.seq <= self.clock(slot, later.stream))).then(|| Points::one(later))
+        (owned && live.all(|(slot, _)| later.seq <= self.clock(slot, later.stream))).then_some(later)
     }
 
     /// The later of all positions of two neighbours, where all are of one stream.
@@ -367,6 +367,20 @@ impl Order<'_> {
 }
 
 impl Order<'_> {
+    /// Whether any position that the points stand for is what is looked for. As by [`all_marks`](Self::all_marks), with less
+    /// on the stack.
+    #[inline]
+    pub(crate) fn any_mark(&self, points: &Points, mut looked_for: impl FnMut(Mark) -> bool) -> bool {
+        for &word in points.words() {
+            if looked_for(Mark::of_word(word)) {
+                return true;
+            }
+        }
+        let Some(epoch) = points.epoch() else { return false };
+        let entries = self.snapshots.row(Self::epoch_row(epoch)).entries;
+        entries.iter().enumerate().any(|(stream, &seq)| looked_for(Mark { stream, seq }))
+    }
+
     /// All positions that the points stand for.
     pub(crate) fn all_marks(&self, points: &Points) -> AllMarks<'_> {
         let epoch = points.epoch().map(|epoch| self.snapshots.row(Self::epoch_row(epoch)).entries);

@@ -8,7 +8,6 @@ use crate::driver::DriverError;
 use crate::error::{ArenaFull, Point};
 use crate::facts::Facts;
 use crate::growth::Growth;
-use crate::id::DeviceId;
 use crate::order::{Mark, Points};
 use crate::plant::{self, Plant};
 use crate::reuse::{Ask, is_settled};
@@ -77,13 +76,8 @@ pub(super) enum Failure {
 /// What a growth wants next.
 pub(super) enum Grown {
     Do(Action),
-    /// The run is mapped; it and what lies beside it are in transit.
-    Ready {
-        run: usize,
-        growth: Growth,
-        /// Where it is there for others.
-        points: Points,
-    },
+    /// The run is mapped; it and what lies beside it are in transit until [`Grow::finish`].
+    Ready,
     /// So many bytes were lacking.
     Failed(Failure, u64),
 }
@@ -148,7 +142,19 @@ impl Grow {
         if self.at == self.growth.to && matches!(self.doing, Doing::Nothing) {
             return self.ready(state);
         }
-        match self.next(state, ask) {
+        if let Some(action) = self.carry_on(state) {
+            return Grown::Do(action);
+        }
+        self.end_taking(state);
+        // Nothing is moved for what nobody asked for yet, nor for what is created rather.
+        let spare = self.spare.min(state.facts.pool(self.pool).headroom());
+        let wanted = self.needed.saturating_sub(self.at).saturating_sub(spare);
+        if self.begin_taking(state, ask, wanted)
+            && let Some(action) = self.take_next(state)
+        {
+            return Grown::Do(action);
+        }
+        match self.create(state, spare) {
             Ok(action) => Grown::Do(action),
             Err(failure) => {
                 (self.failure, self.lacking) = (Some(failure), self.needed.saturating_sub(self.at));
@@ -163,8 +169,16 @@ impl Grow {
         self.end_taking(state);
         self.log_mapped(state);
         state.facts.pool_mut(self.pool).end_transit();
-        let points = self.behind.map_or(Points::NONE, Points::one);
-        Grown::Ready { run: self.run, growth: self.growth, points }
+        Grown::Ready
+    }
+
+    /// Makes the run one with what lies beside it, and cuts out what was asked for.
+    #[inline(never)]
+    pub(super) fn finish(&self, state: &mut State<'_>, ask: &Ask) -> usize {
+        state.waited_for = state.points_of_growth(self.run, &self.growth);
+        // Where it is there for others.
+        let fresh = self.behind.map_or(Points::NONE, Points::one);
+        state.finish_grow(ask, self.run, &self.growth, fresh)
     }
 
     #[inline(never)]
@@ -271,40 +285,29 @@ impl Grow {
         self.ordered || self.hole == Timing::InOrder || moved
     }
 
-    /// The driver call that brings the next granule nearer.
+    /// The driver call that follows from the last one.
     #[inline(never)]
-    fn next(&mut self, state: &mut State<'_>, ask: &Ask) -> Result<Action, Failure> {
-        let (device, granularity) = {
-            let pool = state.facts.pool(self.pool);
-            (pool.device, pool.granularity)
-        };
-        let native = state.native(ask.stream);
-        if let Doing::Mapping { granule, reason } = self.doing {
-            let handle = state.facts.granules.get(granule).handle;
-            // A new granule goes into a hole that is there for all at once, and is there for all.
-            let stream = self.is_ordered(reason).then_some(native);
-            self.ordered |= stream.is_some();
-            return Ok(Action::Map { device, at: DevicePtr(self.at), handle, stream });
-        }
-        if let Some(action) = self.take_next(state, device) {
-            return Ok(action);
-        }
-        self.end_taking(state);
-        // Nothing is moved for what nobody asked for yet, nor for what is created rather.
-        let headroom = state.facts.pool(self.pool).headroom();
-        let spare = self.spare.min(headroom);
-        let wanted = self.needed.saturating_sub(self.at).saturating_sub(spare);
-        if self.begin_taking(state, ask, wanted)
-            && let Some(action) = self.take_next(state, device)
-        {
-            return Ok(action);
-        }
-        if headroom < granularity {
+    fn carry_on(&mut self, state: &State<'_>) -> Option<Action> {
+        let Doing::Mapping { granule, reason } = self.doing else { return self.take_next(state) };
+        let handle = state.facts.granules.get(granule).handle;
+        // A new granule goes into a hole that is there for all at once, and is there for all.
+        let stream = self.is_ordered(reason).then(|| state.native(self.stream));
+        self.ordered |= stream.is_some();
+        let device = state.facts.pool(self.pool).device;
+        Some(Action::Map { device, at: DevicePtr(self.at), handle, stream })
+    }
+
+    /// The driver call that makes a granule.
+    #[inline(never)]
+    fn create(&mut self, state: &mut State<'_>, spare: u64) -> Result<Action, Failure> {
+        let pool = state.facts.pool(self.pool);
+        let (device, granularity) = (pool.device, pool.granularity);
+        if pool.headroom() < granularity {
             return Err(Failure::NoRoom);
         }
         let granule = state.facts.granules.begin(self.pool).map_err(Failure::Arena)?;
-        let slot = state.facts.pool_mut(self.pool);
-        slot.coming = slot.coming.saturating_add(slot.granularity);
+        let pool = state.facts.pool_mut(self.pool);
+        pool.coming = pool.coming.saturating_add(granularity);
         let reason = if spare >= granularity { MapReason::Spare } else { MapReason::Grow };
         self.doing = Doing::Creating { granule, reason };
         Ok(Action::Create { device })
@@ -323,7 +326,7 @@ impl Grow {
     }
 
     /// Unmaps the next granule of the block that granules are taken from.
-    fn take_next(&mut self, state: &State<'_>, device: DeviceId) -> Option<Action> {
+    fn take_next(&mut self, state: &State<'_>) -> Option<Action> {
         let moving = self.moving.filter(|moving| moving.at < moving.to)?;
         let granule = state.facts.granules.at(moving.at)?;
         self.doing = Doing::Taking { granule };
@@ -331,6 +334,7 @@ impl Grow {
             Timing::Now => None,
             Timing::InOrder => Some(state.native(self.stream)),
         };
+        let device = state.facts.pool(self.pool).device;
         Some(Action::Unmap { device, at: DevicePtr(moving.at), stream })
     }
 
@@ -479,7 +483,7 @@ impl Grow {
 impl State<'_> {
     /// Joins the run with the blocks beside it, cuts the malloc's bytes out and makes the rest free. Where the arena has
     /// no slot for the rest, the malloc gets it too.
-    pub(super) fn finish_grow(&mut self, ask: &Ask, run: usize, growth: &Growth, fresh: Points) -> usize {
+    fn finish_grow(&mut self, ask: &Ask, run: usize, growth: &Growth, fresh: Points) -> usize {
         self.facts.set_points(run, fresh);
         self.facts.blocks.get_mut(run).set_class(ask.class);
         let spare = growth.end.wrapping_sub(growth.start).saturating_sub(ask.size);

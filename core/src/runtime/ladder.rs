@@ -12,9 +12,9 @@ use super::release::Release;
 use super::state::{Lay, completion};
 use super::{Action, Outcome, Plan, State, Step};
 use crate::driver::{Completion, DriverErrorKind};
-use crate::error::{ArenaFull, MallocError, Unusable};
+use crate::error::{ArenaFull, MallocError, OutOfMemory, Unusable};
 use crate::growth::Growth;
-use crate::order::{Flight, Level, Points};
+use crate::order::{Flight, Level};
 use crate::plant::{self, Plant};
 use crate::policy::Reuse;
 use crate::release;
@@ -124,6 +124,8 @@ enum Turn {
     Sweep,
     /// Plan a growth.
     Plan,
+    /// Hand out the block in this slot.
+    Publish(usize, Source),
     /// Go on with the growth.
     Grow(Option<Outcome>),
     /// Go on with the release.
@@ -135,7 +137,7 @@ enum Turn {
 }
 
 impl Plan for Malloc {
-    /// Nothing where it was refused: see [`Malloc::result`].
+    /// Nothing where it was refused: see [`Malloc::refusal`].
     type Output = Option<DevicePtr>;
 
     fn advance(&mut self, state: &mut State<'_>, outcome: Option<Outcome>) -> Step<Self::Output> {
@@ -155,6 +157,7 @@ impl Plan for Malloc {
                 Turn::Take(choice) => self.take(state, choice),
                 Turn::TakeAfterSweep(full) => self.take_after_sweep(state, full),
                 Turn::Sweep => self.sweep(state).unwrap_or_else(|| self.after_growth(state)),
+                Turn::Publish(slot, source) => Turn::End(Ok(self.publish(state, slot, source))),
                 Turn::Plan => self.plan_growth(state).unwrap_or_else(|| self.after_growth(state)),
                 Turn::Grow(outcome) => self.continue_growth(state, outcome),
                 Turn::Release(outcome) => self.continue_release(state, outcome),
@@ -173,13 +176,9 @@ impl Malloc {
     /// Checks everything, takes a position on the stream, and lays the marker that is due.
     #[inline(never)]
     fn begin(&mut self, state: &mut State<'_>) -> Result<Option<Action>, Refused> {
-        match self.request.admit(&state.facts.order, &state.facts.pools) {
-            Ok(admitted) => self.ask = admitted.ask,
-            Err(error) => {
-                self.doing = Doing::Refused(error);
-                self.refuse(state);
-                return Err(Refused);
-            }
+        if !self.admit(state) {
+            self.refuse(state);
+            return Err(Refused);
         }
         let Ask { pool, stream, .. } = self.ask;
         let marker = match self.patience {
@@ -195,13 +194,27 @@ impl Malloc {
         }))
     }
 
-    /// The call's result, where it ended with this.
-    pub(super) fn result(&self, ptr: Option<DevicePtr>) -> Result<DevicePtr, MallocError> {
-        match (ptr, &self.doing) {
-            (Some(ptr), _) => Ok(ptr),
-            (None, Doing::Refused(error)) => Err(*error),
+    /// Whether nothing speaks against the call; else it is refused.
+    #[inline(never)]
+    fn admit(&mut self, state: &State<'_>) -> bool {
+        match self.request.admit(&state.facts.order, &state.facts.pools) {
+            Ok(admitted) => {
+                self.ask = admitted.ask;
+                true
+            }
+            Err(error) => {
+                self.doing = Doing::Refused(error);
+                false
+            }
+        }
+    }
+
+    /// Why the call ended without an address.
+    pub(super) const fn refusal(&self) -> &MallocError {
+        match &self.doing {
+            Doing::Refused(error) => error,
             // Not reached: who is refused says why.
-            (None, _) => Err(Unusable::Busy.into()),
+            _ => &MallocError::Unusable(Unusable::Busy),
         }
     }
 
@@ -209,11 +222,11 @@ impl Malloc {
     #[inline(never)]
     fn end(&mut self, state: &mut State<'_>, result: Result<DevicePtr, Cause>) -> Option<DevicePtr> {
         if let Err(cause) = result {
-            self.doing = Doing::Refused(match cause {
-                Cause::Exhausted => self.exhausted(state),
-                Cause::Full(full) => MallocError::ArenaFull(full),
-                Cause::Busy => MallocError::Unusable(Unusable::Busy),
-            });
+            match cause {
+                Cause::Exhausted => self.exhaust(state),
+                Cause::Full(full) => self.doing = Doing::Refused(MallocError::ArenaFull(full)),
+                Cause::Busy => self.doing = Doing::Refused(MallocError::Unusable(Unusable::Busy)),
+            }
             self.refuse(state);
         }
         state.unpin_pool(self.ask.pool);
@@ -348,7 +361,7 @@ impl Malloc {
     #[inline(never)]
     fn take(&mut self, state: &mut State<'_>, choice: Choice) -> Turn {
         match state.take(&self.ask, choice) {
-            Ok(slot) => Turn::End(Ok(self.publish(state, slot, self.ask.source(choice.reach)))),
+            Ok(slot) => Turn::Publish(slot, self.ask.source(choice.reach)),
             Err(full) => Turn::TakeAfterSweep(full),
         }
     }
@@ -360,10 +373,10 @@ impl Malloc {
         state.facts.sweep_all();
         let choice = self.ask.choose(&state.facts).or_else(|| self.ask.choose_mixed(&state.facts));
         let taken = choice.and_then(|choice| Some((state.take(&self.ask, choice).ok()?, choice.reach)));
-        Turn::End(match taken {
-            Some((slot, reach)) => Ok(self.publish(state, slot, self.ask.source(reach))),
-            None => Err(Cause::Full(full)),
-        })
+        match taken {
+            Some((slot, reach)) => Turn::Publish(slot, self.ask.source(reach)),
+            None => Turn::End(Err(Cause::Full(full))),
+        }
     }
 
     fn publish(&self, state: &mut State<'_>, slot: usize, source: Source) -> DevicePtr {
@@ -450,6 +463,11 @@ impl Malloc {
             return Some(Turn::Do(action));
         }
         self.grow_due = false;
+        self.begin_growth(state, growth, movable)
+    }
+
+    #[inline(never)]
+    fn begin_growth(&mut self, state: &mut State<'_>, growth: Growth, movable: u64) -> Option<Turn> {
         match state.begin_grow(&self.ask, growth, self.call, movable) {
             Ok(grow) => self.doing = Doing::Growing(grow),
             Err(failure) => {
@@ -486,9 +504,10 @@ impl Malloc {
         let (Doing::Growing(grow), resumed) = (&mut self.doing, outcome.is_some()) else { return Turn::Search };
         match grow.advance(state, &self.ask, outcome) {
             Grown::Do(action) => Turn::Do(action),
-            Grown::Ready { run, growth, points } => {
+            Grown::Ready => {
+                let slot = grow.finish(state, &self.ask);
                 self.doing = Doing::Nothing;
-                Turn::End(Ok(self.finish_growth(state, run, &growth, points)))
+                Turn::Publish(slot, Source::Grow)
             }
             Grown::Failed(failure, lacking) => {
                 self.doing = Doing::Nothing;
@@ -509,13 +528,6 @@ impl Malloc {
         Turn::Climb
     }
 
-    #[inline(never)]
-    fn finish_growth(&self, state: &mut State<'_>, run: usize, growth: &Growth, fresh: Points) -> DevicePtr {
-        state.waited_for = state.points_of_growth(run, growth);
-        let slot = state.finish_grow(&self.ask, run, growth, fresh);
-        self.publish(state, slot, Source::Grow)
-    }
-
     /// A shortage of the device or of an arena is named in the end, unless something else helps.
     fn note(&mut self, failure: Failure) {
         if failure != Failure::NoRoom {
@@ -523,25 +535,30 @@ impl Malloc {
         }
     }
 
-    /// Nothing helped.
+    /// Nothing helped. The error, which is large, is made where it stays.
     #[cold]
     #[inline(never)]
-    fn exhausted(&self, state: &mut State<'_>) -> MallocError {
-        match self.failure {
-            Some(Failure::Driver(error)) if error.kind != DriverErrorKind::Exhausted => MallocError::Driver(error),
-            Some(Failure::Arena(full)) => MallocError::ArenaFull(full),
-            _ => {
-                let mut picture = state.picture(&self.ask);
-                if let Some(Failure::Driver(error)) = self.failure {
-                    picture.device_full = Some(error);
-                }
-                let room = picture.limit.0.saturating_sub(picture.reserved.0) >= picture.requested.0;
-                if self.no_range && room {
-                    let range = Bytes(state.facts.pool(self.ask.pool).range);
-                    return MallocError::NoAddressRange { requested: picture.requested, range };
-                }
-                MallocError::OutOfMemory(picture)
+    fn exhaust(&mut self, state: &mut State<'_>) {
+        let device_full = match self.failure {
+            Some(Failure::Driver(error)) if error.kind != DriverErrorKind::Exhausted => {
+                self.doing = Doing::Refused(MallocError::Driver(error));
+                return;
             }
+            Some(Failure::Arena(full)) => {
+                self.doing = Doing::Refused(MallocError::ArenaFull(full));
+                return;
+            }
+            Some(Failure::Driver(error)) => Some(error),
+            Some(Failure::NoRoom) | None => None,
+        };
+        self.doing = Doing::Refused(MallocError::OutOfMemory(OutOfMemory::NOTHING));
+        let Doing::Refused(MallocError::OutOfMemory(picture)) = &mut self.doing else { return };
+        picture.device_full = device_full;
+        state.paint(&self.ask, picture);
+        let requested = picture.requested;
+        if self.no_range && picture.limit.0.saturating_sub(picture.reserved.0) >= requested.0 {
+            let range = Bytes(state.facts.pool(self.ask.pool).range);
+            self.doing = Doing::Refused(MallocError::NoAddressRange { requested, range });
         }
     }
 }

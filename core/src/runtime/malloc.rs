@@ -155,7 +155,6 @@ impl State<'_> {
 
     /// A malloc that may need more than that, from a handler: what needs a driver call is refused.
     #[cold]
-    #[inline(never)]
     fn malloc_without_driver(&mut self, now: Nanos, plan: &mut Malloc) -> Result<Option<DevicePtr>, Unusable> {
         self.begin(now)?;
         match plan.advance(self, None) {
@@ -272,26 +271,54 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         stream: StreamId,
         label: LabelId,
     ) -> Result<DevicePtr, MallocError> {
-        match self.malloc_of_one(pool, size, stream, label) {
+        self.malloc_with(pool, size, stream, label, |error| *error)
+    }
+
+    /// As [`malloc_labelled`](Self::malloc_labelled), with an error of the caller's own: a [`MallocError`] is large, and where
+    /// stacks are short need not be on each on the way.
+    ///
+    /// # Errors
+    /// What `refuse` makes of it.
+    #[inline(always)]
+    pub fn malloc_with<E>(
+        &self,
+        pool: PoolId,
+        size: Bytes,
+        stream: StreamId,
+        label: LabelId,
+        refuse: impl FnOnce(&MallocError) -> E,
+    ) -> Result<DevicePtr, E> {
+        let now = self.driver.now();
+        match self.malloc_of_one(now, Request { pool, stream, asked: size, label }) {
             Some(ptr) => Ok(ptr),
-            None => self.malloc_by_plan(Request { pool, stream, asked: size, label }),
+            None => self.malloc_by_plan(now, Request { pool, stream, asked: size, label }, refuse),
         }
     }
 
     /// A malloc of one block that is there. Apart, where stacks are short: what it needs is free again then.
     #[cfg_attr(feature = "compact", inline(never))]
     #[cfg_attr(not(feature = "compact"), inline(always))]
-    fn malloc_of_one(&self, pool: PoolId, size: Bytes, stream: StreamId, label: LabelId) -> Option<DevicePtr> {
-        self.hold(|state, now| state.malloc_at_once(now, (pool, stream), (size, label), Patience::Full)).flatten()
+    fn malloc_of_one(&self, now: Nanos, Request { pool, stream, asked, label }: Request) -> Option<DevicePtr> {
+        let of_one =
+            |state: &mut State<'_>, now| state.malloc_at_once(now, (pool, stream), (asked, label), Patience::Full);
+        self.hold_at(now, of_one).flatten()
     }
 
     /// A malloc that may need more than one block that is there.
     #[cold]
     #[inline(never)]
-    fn malloc_by_plan(&self, request: Request) -> Result<DevicePtr, MallocError> {
+    fn malloc_by_plan<E>(
+        &self,
+        now: Nanos,
+        request: Request,
+        refuse: impl FnOnce(&MallocError) -> E,
+    ) -> Result<DevicePtr, E> {
         let mut plan = Malloc::new(request, Patience::Full);
-        let ptr = self.drive(&mut plan)?;
-        plan.result(ptr)
+        match self.drive_from(now, &mut plan) {
+            Ok(Some(ptr)) => Ok(ptr),
+            Ok(None) => Err(refuse(plan.refusal())),
+            Err(unusable) => Err(refuse(&unusable.into())),
+        }
     }
 
     /// As [`malloc_async`](Self::malloc_async), for a handler that may neither wait for the lock nor call the driver:
@@ -300,6 +327,20 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     /// # Errors
     /// [`Unusable::Busy`]: the lock is taken, or a driver call would be needed; else as `malloc_async`.
     pub fn try_malloc_async(&self, pool: PoolId, size: Bytes, stream: StreamId) -> Result<DevicePtr, MallocError> {
+        self.try_malloc_with(pool, size, stream, |error| *error)
+    }
+
+    /// As [`try_malloc_async`](Self::try_malloc_async), with an error as of [`malloc_with`](Self::malloc_with).
+    ///
+    /// # Errors
+    /// What `refuse` makes of it.
+    pub fn try_malloc_with<E>(
+        &self,
+        pool: PoolId,
+        size: Bytes,
+        stream: StreamId,
+        refuse: impl FnOnce(&MallocError) -> E,
+    ) -> Result<DevicePtr, E> {
         let request = Request { pool, stream, asked: size, label: LabelId::NONE };
         let now = self.driver.now();
         let mut plan = None;
@@ -309,11 +350,11 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
                 ptr => Ok(ptr),
             }
         });
-        match (tried, plan) {
-            (Some(Ok(Some(ptr))), _) => Ok(ptr),
-            (Some(Ok(None)), Some(plan)) => plan.result(None),
-            (Some(Err(unusable)), _) => Err(unusable.into()),
-            (None | Some(Ok(None)), _) => Err(Unusable::Busy.into()),
+        match (tried.unwrap_or(Err(Unusable::Busy)), &plan) {
+            (Ok(Some(ptr)), _) => Ok(ptr),
+            (Ok(None), Some(plan)) => Err(refuse(plan.refusal())),
+            (Ok(None), None) => Err(refuse(&Unusable::Busy.into())),
+            (Err(unusable), _) => Err(refuse(&unusable.into())),
         }
     }
 }

@@ -90,9 +90,10 @@ impl Facts<'_> {
     /// The points of two free neighbours, or two holes, as one block, if they may merge.
     pub(super) fn mergeable(&self, first: usize, second: usize) -> Option<Points> {
         let (a, b) = (self.blocks.get(first), self.blocks.get(second));
+        let (of_a, of_b) = (a.points(), b.points());
         match (a.state(), b.state()) {
             (State::Free, State::Free) => {}
-            (State::Hole, State::Hole) => return self.order.merged_holes(&a.points(), &b.points()),
+            (State::Hole, State::Hole) => return self.order.merged_holes(&of_a, &of_b),
             _ => return None,
         }
         let pool = self.pool(a.pool());
@@ -100,24 +101,24 @@ impl Facts<'_> {
         if a.class() != b.class() && pool.granule_up(b.at) == b.at {
             return None;
         }
-        let merged = self.order.merged(&a.points(), &b.points(), pool.level());
-        merged.or_else(|| self.merged_common(a, b))
+        let merged = self.order.merged(&of_a, &of_b, pool.level());
+        merged.or_else(|| self.merged_common((a, &of_a), (b, &of_b)))
     }
 
     /// The points of two free neighbours as one block, where they are of one stream and there is no other, or each other one
     /// comes after both.
     #[cold]
     #[inline(never)]
-    fn merged_common(&self, a: &Block, b: &Block) -> Option<Points> {
+    fn merged_common(&self, (a, of_a): (&Block, &Points), (b, of_b): (&Block, &Points)) -> Option<Points> {
         let pool = self.pool(a.pool());
-        let points = self.order.merged_common(&a.points(), &b.points(), pool.device)?;
         // Granules that could be moved or released stay so.
-        let loses = match self.device(pool.device).map(|device| device.streams) {
-            Some(1) => |facts: &Self, block: &Block| facts.granules_inside(block).is_some() && is_settled(facts, block),
-            _ if pool.reuse.contains(Reuse::EVENT) => |facts: &Self, block: &Block| is_settled(facts, block),
-            _ => return None,
-        };
-        (!loses(self, a) && !loses(self, b)).then_some(points)
+        let alone = self.device(pool.device).is_some_and(|device| device.streams == 1);
+        if !alone && !pool.reuse.contains(Reuse::EVENT) {
+            return None;
+        }
+        let later = self.order.merged_common(of_a, of_b, pool.device)?;
+        let loses = |block: &Block| (!alone || self.granules_inside(block).is_some()) && is_settled(self, block);
+        (!loses(a) && !loses(b)).then(|| Points::one(later))
     }
 
     /// Makes a block free and lists it, merged with those neighbours that lose nothing by it. Returns what it became.
@@ -137,44 +138,32 @@ impl Facts<'_> {
     /// Merges an unlisted free block with its listed neighbours.
     fn merge_around(&mut self, mut slot: usize) -> usize {
         for _ in 0..MERGES {
-            let Some(prev) = self.blocks.get(slot).prev.slot() else {
-                break;
-            };
-            if !self.blocks.get(prev).is_listed() {
+            let Some(prev) = self.blocks.get(slot).prev.slot() else { break };
+            if !self.blocks.get(prev).is_listed() || !self.merge_two((prev, slot), prev) {
                 break;
             }
-            if let Some(later) = self.merges_as_one(prev, slot) {
-                self.unlist(prev);
-                self.join_ones(prev, later);
-                slot = prev;
-                continue;
-            }
-            let Some(points) = self.mergeable(prev, slot) else {
-                break;
-            };
-            self.unlist(prev);
-            self.join(prev, points);
             slot = prev;
         }
         for _ in 0..MERGES {
-            let Some(next) = self.blocks.get(slot).next.slot() else {
-                break;
-            };
-            if !self.blocks.get(next).is_listed() {
+            let Some(next) = self.blocks.get(slot).next.slot() else { break };
+            if !self.blocks.get(next).is_listed() || !self.merge_two((slot, next), next) {
                 break;
             }
-            if let Some(later) = self.merges_as_one(slot, next) {
-                self.unlist(next);
-                self.join_ones(slot, later);
-                continue;
-            }
-            let Some(points) = self.mergeable(slot, next) else {
-                break;
-            };
-            self.unlist(next);
-            self.join(slot, points);
         }
         slot
+    }
+
+    /// Merges two free neighbours, of which one is listed, if they may. The first becomes both.
+    fn merge_two(&mut self, (first, second): (usize, usize), listed: usize) -> bool {
+        if let Some(later) = self.merges_as_one(first, second) {
+            self.unlist(listed);
+            self.join_ones(first, later);
+            return true;
+        }
+        let Some(points) = self.mergeable(first, second) else { return false };
+        self.unlist(listed);
+        self.join(first, points);
+        true
     }
 
     /// Makes a block a hole that may be mapped again after `points`, and lists it, merged with the holes beside it.

@@ -43,6 +43,16 @@ enum Doing {
     Destroying { granule: usize },
 }
 
+/// What an earlier failure left.
+#[derive(Clone, Copy, Debug)]
+enum Retry {
+    /// A run to unmap.
+    Run,
+    /// A granule to destroy.
+    Granule(usize),
+    Nothing,
+}
+
 /// Releases granules of one pool.
 #[derive(Debug)]
 pub(super) struct Release {
@@ -157,7 +167,7 @@ impl Release {
 
     /// The next granule of the run.
     #[inline(never)]
-    fn unmap_next(&mut self, state: &mut State<'_>) -> Option<Action> {
+    fn unmap_next(&mut self, state: &State<'_>) -> Option<Action> {
         let moving = self.moving.as_mut()?;
         let pool = state.facts.pool(self.pool);
         let (device, granularity) = (pool.device, pool.granularity);
@@ -169,13 +179,12 @@ impl Release {
             // Only runs that were set aside have gaps.
             moving.at = moving.at.wrapping_add(granularity);
         }
-        self.end_run(state);
         None
     }
 
-    /// What an earlier failure set aside.
+    /// Takes up what an earlier failure set aside, if it can be tried again.
     #[inline(never)]
-    fn retry(&mut self, state: &mut State<'_>) -> Option<Action> {
+    fn retry(&mut self, state: &mut State<'_>) -> Retry {
         let first = state.facts.pool(self.pool).first;
         let settled = |b: &block::Block| is_settled(&state.facts, b);
         let ready = |b: &block::Block| b.state() == block::State::Quarantined && settled(b);
@@ -183,12 +192,12 @@ impl Release {
         let aside = if any { state.facts.blocks.walk(first).find(|(_, b)| ready(b)) } else { None };
         if let Some((slot, _)) = aside {
             self.moving = Some(state.facts.begin_moving_aside(slot));
-            return self.unmap_next(state);
+            return Retry::Run;
         }
         let settled = |mark| state.facts.order.settled(mark, Level::Known);
-        let granule = state.facts.granules.quarantined_of(self.pool, settled)?;
+        let Some(granule) = state.facts.granules.quarantined_of(self.pool, settled) else { return Retry::Nothing };
         state.facts.granules.retry(granule);
-        Some(self.destroy(state, granule))
+        Retry::Granule(granule)
     }
 }
 
@@ -203,6 +212,7 @@ impl Plan for Release {
             self.begun = true;
             state.facts.sweep(self.pool);
         }
+        let mut retried = false;
         loop {
             if let Doing::Destroying { granule } = self.doing {
                 return Step::Do(self.destroy(state, granule));
@@ -210,12 +220,17 @@ impl Plan for Release {
             if let Some(action) = self.unmap_next(state) {
                 return Step::Do(action);
             }
-            if self.refused {
+            self.end_run(state);
+            if self.refused || retried {
                 return Step::Done(());
             }
             if !self.begin_run(state) {
                 // Last, so that what fails for ever holds nothing else up.
-                return self.retry(state).map_or(Step::Done(()), Step::Do);
+                match self.retry(state) {
+                    Retry::Run => retried = true,
+                    Retry::Granule(granule) => return Step::Do(self.destroy(state, granule)),
+                    Retry::Nothing => return Step::Done(()),
+                }
             }
         }
     }

@@ -17,29 +17,35 @@ enum Patience {
     None,
 }
 
-/// What the three ways to allocate have in common. Not inlined: one of it is enough.
-///
-/// # Safety
-/// `ptr` is null or good for writing.
-#[inline(never)]
-unsafe fn allocate(
+/// What an allocation was called with.
+struct Asked {
     runtime: weir_runtime,
-    (pool, stream): (weir_pool, weir_stream),
-    (bytes, label): (u64, u32),
+    pool: weir_pool,
+    stream: weir_stream,
+    bytes: u64,
+    label: u32,
     patience: Patience,
     ptr: *mut weir_ptr,
-) -> c_int {
-    call(runtime, |instance| {
+}
+
+/// What the three ways to allocate have in common.
+///
+/// # Safety
+/// `asked.ptr` is null or good for writing.
+#[inline(always)]
+unsafe fn allocate(asked: &Asked) -> c_int {
+    call(asked.runtime, |instance| {
         // SAFETY: as the caller promised.
-        let ptr = unsafe { output(ptr, "ptr") }?;
+        let ptr = unsafe { output(asked.ptr, "ptr") }?;
         instance.runtime().driver().pressure.check_outside("allocating")?;
-        let (pool, stream, label) = (instance.pool(pool)?, instance.stream(stream)?, instance.label(label)?);
-        let (runtime, bytes) = (instance.runtime(), Bytes(bytes));
-        let made = match patience {
-            Patience::Full => runtime.malloc_labelled(pool, bytes, stream, label),
-            Patience::None => runtime.try_malloc_async(pool, bytes, stream),
-        };
-        ptr.write(made.as_ref().map_err(Failure::from)?.0);
+        let (pool, stream) = (instance.pool(asked.pool)?, instance.stream(asked.stream)?);
+        let label = instance.label(asked.label)?;
+        let (runtime, bytes) = (instance.runtime(), Bytes(asked.bytes));
+        let made = match asked.patience {
+            Patience::Full => runtime.malloc_with(pool, bytes, stream, label, Failure::refused),
+            Patience::None => runtime.try_malloc_with(pool, bytes, stream, Failure::refused),
+        }?;
+        ptr.write(made.0);
         Ok(())
     })
 }
@@ -54,7 +60,7 @@ pub unsafe extern "C" fn weir_malloc_async(
     ptr: *mut weir_ptr,
 ) -> c_int {
     // SAFETY: the header asks for a place for an address, or null.
-    unsafe { allocate(runtime, (pool, stream), (bytes, LabelId::NONE.0), Patience::Full, ptr) }
+    unsafe { allocate(&Asked { runtime, pool, stream, bytes, label: LabelId::NONE.0, patience: Patience::Full, ptr }) }
 }
 
 /// See `weir.h`.
@@ -68,7 +74,7 @@ pub unsafe extern "C" fn weir_malloc_labelled(
     ptr: *mut weir_ptr,
 ) -> c_int {
     // SAFETY: the header asks for a place for an address, or null.
-    unsafe { allocate(runtime, (pool, stream), (bytes, label), Patience::Full, ptr) }
+    unsafe { allocate(&Asked { runtime, pool, stream, bytes, label, patience: Patience::Full, ptr }) }
 }
 
 /// See `weir.h`.
@@ -81,7 +87,7 @@ pub unsafe extern "C" fn weir_try_malloc_async(
     ptr: *mut weir_ptr,
 ) -> c_int {
     // SAFETY: the header asks for a place for an address, or null.
-    unsafe { allocate(runtime, (pool, stream), (bytes, LabelId::NONE.0), Patience::None, ptr) }
+    unsafe { allocate(&Asked { runtime, pool, stream, bytes, label: LabelId::NONE.0, patience: Patience::None, ptr }) }
 }
 
 /// See `weir.h`.

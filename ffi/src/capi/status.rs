@@ -24,9 +24,9 @@ macro_rules! failures {
 }
 failures!(DriverError BadId ArenaFull Unusable BadPointer MallocError FreeError UseError OrderError PoolError LabelError);
 
-/// By reference: the error of a malloc is large, and on the stack of every caller.
-impl From<&MallocError> for Failure {
-    fn from(error: &MallocError) -> Self {
+impl Failure {
+    /// By reference: the error of a malloc is large.
+    pub(super) fn refused(error: &MallocError) -> Self {
         Self::new(error.status(), format!("{error}"))
     }
 }
