@@ -29,6 +29,13 @@ impl Growth {
         self.to.wrapping_sub(self.from)
     }
 
+    /// Whether it needs fewer new granules than another, or a smaller hole, or begins at a lower address.
+    #[inline(never)]
+    fn is_closer(&self, facts: &Facts<'_>, other: &Self) -> bool {
+        let hole = |growth: &Self| facts.blocks.get(growth.hole).size;
+        (self.bytes(), hole(self), self.from) < (other.bytes(), hole(other), other.from)
+    }
+
     /// Whether a block beside the hole is taken as it is.
     pub(crate) fn takes(&self, block: &Block) -> bool {
         self.start <= block.at && block.end() <= self.end
@@ -56,18 +63,16 @@ impl Ask {
     /// hole is long enough.
     #[inline(never)]
     pub(crate) fn growth(&self, facts: &Facts<'_>) -> Option<Growth> {
-        let mut best: Option<(Growth, u64)> = None;
+        let mut best: Option<Growth> = None;
         for (slot, hole) in facts.index.entries(&facts.blocks, (self.pool, Kind::Hole), 0) {
-            if !self.maps_into(facts, hole) {
-                continue;
-            }
-            let Some(growth) = self.growth_in(facts, slot, hole) else { continue };
-            let key = |g: &Growth, hole: u64| (g.bytes(), hole, g.from);
-            if best.is_none_or(|(best, of)| key(&growth, hole.size) < key(&best, of)) {
-                best = Some((growth, hole.size));
+            if self.maps_into(facts, hole)
+                && let Some(growth) = self.growth_in(facts, slot, hole)
+                && best.as_ref().is_none_or(|best| growth.is_closer(facts, best))
+            {
+                best = Some(growth);
             }
         }
-        best.map(|(growth, _)| growth)
+        best
     }
 
     /// The best part of one hole: at the blocks on one side; else all of it, between those on both; else its front. The
@@ -178,7 +183,6 @@ impl Ask {
     /// from any. From the largest of them, which is the least likely to be just what another request needs; else from the
     /// largest run of blocks. (On 131 logs of training, inference and random sizes a sixth less was moved so than from the
     /// largest of all, and no more was reserved. Taken from the smallest, more was.)
-    #[inline(never)]
     pub(crate) fn next_to_move(&self, facts: &Facts<'_>, growth: &Growth, bytes: u64) -> Option<Releasable> {
         let granularity = facts.pool(self.pool).granularity;
         if bytes < granularity {
@@ -200,15 +204,10 @@ impl Ask {
     fn largest_at_hole(&self, facts: &Facts<'_>, allowed: impl Fn(&Block) -> bool) -> Option<usize> {
         let mut best: Option<usize> = None;
         for (_, hole) in facts.index.entries(&facts.blocks, (self.pool, Kind::Hole), 0) {
-            for slot in [hole.prev, hole.next].into_iter().filter_map(Link::slot) {
-                let block = facts.blocks.get(slot);
-                let larger = best
-                    .map(|best| facts.blocks.get(best))
-                    .is_none_or(|best| (block.size, Reverse(block.at)) >= (best.size, Reverse(best.at)));
-                if block.state() == State::Free && larger && allowed(block) {
-                    best = Some(slot);
-                }
-            }
+            let [before, after] = [hole.prev, hole.next].map(|link| larger_free(facts, link, best));
+            best = before.filter(|slot| allowed(facts.blocks.get(*slot))).or(best);
+            let after = after.filter(|slot| allowed(facts.blocks.get(*slot)));
+            best = after.and_then(|slot| larger_free(facts, Link::to(slot), best)).or(best);
         }
         best
     }
@@ -217,4 +216,16 @@ impl Ask {
     pub(crate) fn movable(&self, facts: &Facts<'_>, growth: &Growth) -> u64 {
         release::whole_granules(facts, self.pool, |block| self.may_move(facts, growth, block))
     }
+}
+
+/// The block, if it is free and larger than the best, or as large and at a lower address.
+#[inline(never)]
+fn larger_free(facts: &Facts<'_>, link: Link, best: Option<usize>) -> Option<usize> {
+    let slot = link.slot()?;
+    let rank = |slot: usize| {
+        let block = facts.blocks.get(slot);
+        (block.size, Reverse(block.at))
+    };
+    let free = facts.blocks.get(slot).state() == State::Free;
+    (free && best.is_none_or(|best| rank(slot) > rank(best))).then_some(slot)
 }

@@ -24,6 +24,7 @@ pub(crate) fn surplus(facts: &Facts<'_>, pool: usize, keep: u64) -> u64 {
 
 /// The next whole granules to release, at most `bytes`: from the smallest block that has any, as CANN does; else from
 /// the smallest run of blocks.
+#[inline(never)]
 pub(crate) fn next(facts: &Facts<'_>, pool: usize, bytes: u64) -> Option<Releasable> {
     let granularity = facts.pool(pool).granularity;
     if bytes < granularity {

@@ -296,7 +296,7 @@ impl Order<'_> {
         !self.any_mark(points, |mark| !self.settled(mark, level))
     }
 
-    /// As [`merged`](Self::merged), where all positions are of one live stream and each other one of the device, if there is
+    /// As [`merge`](Self::merge), where all positions are of one live stream and each other one of the device, if there is
     /// any, comes after them: then the two blocks are one to each stream. O(streams), mostly O(1).
     #[cold]
     #[inline(never)]
@@ -326,9 +326,16 @@ impl Order<'_> {
     /// others find addresses elsewhere. Those that are there for all stay apart from them.
     #[cold]
     #[inline(never)]
-    pub(crate) fn merged_holes(&self, a: &Points, b: &Points) -> Option<Points> {
-        let left = || if a.is_empty() || b.is_empty() { None } else { self.later(a, b).map(Points::one) };
-        self.merged(a, b, Level::Known).or_else(left)
+    pub(crate) fn merge_holes(&self, a: &Points, b: &Points, into: &mut Points) -> bool {
+        if self.merge(a, b, Level::Known, into) {
+            return true;
+        }
+        if a.is_empty() || b.is_empty() {
+            return false;
+        }
+        let Some(later) = self.later(a, b) else { return false };
+        *into = Points::one(later);
+        true
     }
 
     /// The later of two positions, in words, where both are of one stream and nobody else knows either.
@@ -340,29 +347,33 @@ impl Order<'_> {
         unknown.then_some(if a < b { second } else { first })
     }
 
-    /// The points of two neighbours as one block, where no stream loses by it (DESIGN: splitting and merging).
-    pub(crate) fn merged(&self, a: &Points, b: &Points, level: Level) -> Option<Points> {
+    /// The points of two neighbours as one block, where no stream loses by it (DESIGN: splitting and merging): written where
+    /// they may merge. Not returned, since several of a call's frames would hold them.
+    pub(crate) fn merge(&self, a: &Points, b: &Points, level: Level, into: &mut Points) -> bool {
         if a == b {
-            return Some(*a);
+            *into = *a;
+            return true;
         }
         if self.all_settled(a, level) && self.all_settled(b, level) {
-            return Some(Points::NONE);
+            *into = Points::NONE;
+            return true;
         }
         // The same streams on both sides, and of each nobody knows one position but not the other.
         let alike = |x: Mark| {
-            let y = b.marks().find(|y| y.stream == x.stream)?;
+            let y = b.words().iter().map(|&word| Mark::of_word(word)).find(|y| y.stream == x.stream)?;
             let unknown =
                 x.seq == y.seq || plant::on(Plant::MergeTooFar) || self.stream(x.stream).shared < x.seq.min(y.seq);
             unknown.then_some(Mark { stream: x.stream, seq: x.seq.max(y.seq) })
         };
-        if a.epoch() != b.epoch() || a.marks().count() != b.marks().count() {
-            return None;
+        if a.epoch() != b.epoch() || a.words().len() != b.words().len() {
+            return false;
         }
-        let mut merged = *a;
-        for mark in a.marks() {
-            merged.put(alike(mark)?);
+        *into = *a;
+        for &word in a.words() {
+            let Some(mark) = alike(Mark::of_word(word)) else { return false };
+            into.put(mark);
         }
-        Some(merged)
+        true
     }
 }
 

@@ -73,7 +73,7 @@ impl Facts<'_> {
                 return self.order.settled(one, level) && self.order.settled(other, level);
             }
         }
-        self.mergeable(first, second).is_some()
+        self.mergeable(first, second)
     }
 
     /// A question about the block or a neighbour, by a marker that is laid already, where the pool uses what it learns so.

@@ -10,6 +10,7 @@ use crate::facts::Facts;
 use crate::growth::Growth;
 use crate::order::{Mark, Points};
 use crate::plant::{self, Plant};
+use crate::release::Releasable;
 use crate::reuse::{Ask, is_settled};
 use crate::trace::{MapReason, Record, UnmapReason};
 use crate::units::{Bytes, DevicePtr};
@@ -49,6 +50,8 @@ pub(super) struct Grow {
     spare: u64,
     at: u64,
     doing: Doing,
+    /// Where granules are to be taken next.
+    chosen: Releasable,
     moving: Option<Moving>,
     unmapping: Timing,
     /// When the place can be mapped: as the hole was unmapped.
@@ -78,6 +81,8 @@ pub(super) enum Grown {
     Do(Action),
     /// The run is mapped; it and what lies beside it are in transit until [`Grow::finish`].
     Ready,
+    /// The driver has taken everything back.
+    Undone,
     /// So many bytes were lacking.
     Failed(Failure, u64),
 }
@@ -102,8 +107,7 @@ impl State<'_> {
         pool.begin_transit();
         let (offset, granularity) = (Bytes(growth.from.wrapping_sub(pool.base)), pool.granularity);
         let granules = growth.bytes().checked_div(granularity).unwrap_or(0) as u32;
-        let (pool, stream) = (self.facts.pool_id(ask.pool), self.facts.order.stream_id(ask.stream));
-        self.record_frequent(move |_| Record::GrowPlanned { pool, stream, call, offset, granules });
+        self.log_planned(ask, call, offset, granules);
         Ok(Grow {
             pool: ask.pool,
             stream: ask.stream,
@@ -114,6 +118,7 @@ impl State<'_> {
             spare,
             at: growth.from,
             doing: Doing::Nothing,
+            chosen: Releasable { block: 0, from: 0, to: 0 },
             moving: None,
             unmapping: Timing::Now,
             hole: if settled { Timing::Now } else { Timing::InOrder },
@@ -127,68 +132,80 @@ impl State<'_> {
     }
 }
 
+impl State<'_> {
+    #[cfg_attr(feature = "compact", inline(never))]
+    fn log_planned(&mut self, ask: &Ask, call: u64, offset: Bytes, granules: u32) {
+        let (pool, stream) = (self.facts.pool_id(ask.pool), self.facts.order.stream_id(ask.stream));
+        self.record_frequent(move |_| Record::GrowPlanned { pool, stream, call, offset, granules });
+    }
+}
+
+#[inline(never)]
+fn is_run_settled(facts: &Facts<'_>, run: &Releasable) -> bool {
+    let mut blocks = facts.blocks.walk(Link::to(run.block)).take_while(|(_, block)| block.at < run.to);
+    blocks.all(|(_, block)| is_settled(facts, block))
+}
+
 impl Grow {
     #[inline(never)]
     pub(super) fn advance(&mut self, state: &mut State<'_>, ask: &Ask, outcome: Option<Outcome>) -> Grown {
         if let Some(outcome) = outcome {
-            self.commit(state, outcome);
-        }
-        if self.failure.is_some() {
-            if self.lacking == 0 {
-                self.lacking = self.needed.saturating_sub(self.at);
+            let doing = core::mem::replace(&mut self.doing, Doing::Nothing);
+            match outcome {
+                Ok(answer) => self.commit(state, doing, answer),
+                Err(error) => self.commit_failure(state, doing, error),
             }
-            return self.undo(state);
         }
-        if self.at == self.growth.to && matches!(self.doing, Doing::Nothing) {
-            return self.ready(state);
+        if self.failure.is_none() {
+            if self.at == self.growth.to && matches!(self.doing, Doing::Nothing) {
+                self.end_taking(state);
+                return self.ready(state);
+            }
+            if let Some(action) = self.carry_on(state) {
+                return Grown::Do(action);
+            }
+            self.end_taking(state);
+            if self.choose(state, ask) {
+                self.take_up(state);
+            }
+            let next = self.take_next(state).or_else(|| self.create(state));
+            if let Some(action) = next {
+                return Grown::Do(action);
+            }
         }
-        if let Some(action) = self.carry_on(state) {
-            return Grown::Do(action);
+        if self.lacking == 0 {
+            self.lacking = self.needed.saturating_sub(self.at);
         }
         self.end_taking(state);
-        // Nothing is moved for what nobody asked for yet, nor for what is created rather.
-        let spare = self.spare.min(state.facts.pool(self.pool).headroom());
-        let wanted = self.needed.saturating_sub(self.at).saturating_sub(spare);
-        if self.begin_taking(state, ask, wanted)
-            && let Some(action) = self.take_next(state)
-        {
-            return Grown::Do(action);
+        let grown = self.undo(state);
+        if matches!(grown, Grown::Undone) {
+            self.settle_back(state);
+            self.log_abort(state);
+            return Grown::Failed(self.failure.unwrap_or(Failure::NoRoom), self.lacking);
         }
-        match self.create(state, spare) {
-            Ok(action) => Grown::Do(action),
-            Err(failure) => {
-                (self.failure, self.lacking) = (Some(failure), self.needed.saturating_sub(self.at));
-                self.undo(state)
-            }
-        }
+        grown
     }
 
     /// All is mapped that was asked for.
     #[inline(never)]
     fn ready(&mut self, state: &mut State<'_>) -> Grown {
-        self.end_taking(state);
         self.log_mapped(state);
         state.facts.pool_mut(self.pool).end_transit();
         Grown::Ready
     }
 
     /// Makes the run one with what lies beside it, and cuts out what was asked for.
-    #[inline(never)]
+    #[inline]
     pub(super) fn finish(&self, state: &mut State<'_>, ask: &Ask) -> usize {
-        state.waited_for = state.points_of_growth(self.run, &self.growth);
+        state.note_points_of_growth(self.run, &self.growth);
         // Where it is there for others.
         let fresh = self.behind.map_or(Points::NONE, Points::one);
         state.finish_grow(ask, self.run, &self.growth, fresh)
     }
 
     #[inline(never)]
-    fn commit(&mut self, state: &mut State<'_>, outcome: Outcome) {
+    fn commit(&mut self, state: &mut State<'_>, doing: Doing, answer: Answer) {
         let granularity = state.facts.pool(self.pool).granularity;
-        let doing = core::mem::replace(&mut self.doing, Doing::Nothing);
-        if let Err(error) = outcome {
-            self.commit_failure(state, doing, error);
-            return;
-        }
         match doing {
             Doing::Taking { granule } => {
                 state.facts.granules.unmapped(granule);
@@ -200,7 +217,7 @@ impl Grow {
                 self.doing = Doing::Mapping { granule, reason: MapReason::Remap };
             }
             Doing::Creating { granule, reason } => {
-                if let Ok(Answer::Handle(handle)) = outcome {
+                if let Answer::Handle(handle) = answer {
                     state.facts.granules.created(granule, handle);
                 }
                 let pool = state.facts.pool_mut(self.pool);
@@ -297,32 +314,48 @@ impl Grow {
         Some(Action::Map { device, at: DevicePtr(self.at), handle, stream })
     }
 
-    /// The driver call that makes a granule.
+    /// The driver call that makes a granule; nothing, and why, where there is no room for one.
     #[inline(never)]
-    fn create(&mut self, state: &mut State<'_>, spare: u64) -> Result<Action, Failure> {
+    fn create(&mut self, state: &mut State<'_>) -> Option<Action> {
         let pool = state.facts.pool(self.pool);
-        let (device, granularity) = (pool.device, pool.granularity);
-        if pool.headroom() < granularity {
-            return Err(Failure::NoRoom);
+        let (device, granularity, headroom) = (pool.device, pool.granularity, pool.headroom());
+        if headroom < granularity {
+            self.failure = Some(Failure::NoRoom);
+            return None;
         }
-        let granule = state.facts.granules.begin(self.pool).map_err(Failure::Arena)?;
+        let granule = match state.facts.granules.begin(self.pool) {
+            Ok(granule) => granule,
+            Err(full) => {
+                self.failure = Some(Failure::Arena(full));
+                return None;
+            }
+        };
         let pool = state.facts.pool_mut(self.pool);
         pool.coming = pool.coming.saturating_add(granularity);
-        let reason = if spare >= granularity { MapReason::Spare } else { MapReason::Grow };
+        let spare = self.spare.min(headroom) >= granularity;
+        let reason = if spare { MapReason::Spare } else { MapReason::Grow };
         self.doing = Doing::Creating { granule, reason };
-        Ok(Action::Create { device })
+        Some(Action::Create { device })
     }
 
-    /// Begins to take granules out of free memory, at most so many bytes of it; says whether there is any.
+    /// Chooses free memory to take granules out of; says whether there is any. Nothing is moved for what nobody asked for yet,
+    /// nor for what is created rather.
     #[inline(never)]
-    fn begin_taking(&mut self, state: &mut State<'_>, ask: &Ask, wanted: u64) -> bool {
-        let Some(next) = ask.next_to_move(&state.facts, &self.growth, wanted) else { return false };
-        let mut blocks = state.facts.blocks.walk(Link::to(next.block)).take_while(|(_, block)| block.at < next.to);
-        let settled = blocks.all(|(_, block)| is_settled(&state.facts, block));
+    fn choose(&mut self, state: &State<'_>, ask: &Ask) -> bool {
+        let spare = self.spare.min(state.facts.pool(self.pool).headroom());
+        let wanted = self.needed.saturating_sub(self.at).saturating_sub(spare);
+        let next = ask.next_to_move(&state.facts, &self.growth, wanted);
+        self.chosen = next.unwrap_or(Releasable { block: 0, from: 0, to: 0 });
+        next.is_some()
+    }
+
+    /// Begins to take granules out of what was chosen. Where the arena has no slot to cut the block with, memory is created
+    /// instead.
+    #[inline(never)]
+    fn take_up(&mut self, state: &mut State<'_>) {
+        let settled = is_run_settled(&state.facts, &self.chosen);
         self.unmapping = if settled { Timing::Now } else { Timing::InOrder };
-        // Where the arena has no slot to cut the block with, memory is created instead.
-        self.moving = state.facts.begin_moving(next).ok();
-        true
+        self.moving = state.facts.begin_moving(self.chosen).ok();
     }
 
     /// Unmaps the next granule of the block that granules are taken from.
@@ -346,13 +379,13 @@ impl Grow {
 
     #[inline(never)]
     fn end_move(&mut self, state: &mut State<'_>) {
-        let Some(mut moving) = self.moving.take() else { return };
+        let Some(moving) = &self.moving else { return };
         let from = state.facts.blocks.get(moving.block).at;
         let granules = core::mem::replace(&mut self.taken, 0);
         let in_order = self.unmapping == Timing::InOrder && granules > 0;
         let behind = in_order.then(|| state.tick_after(self.stream));
-        moving.points = behind.map_or(Points::NONE, Points::one);
-        state.facts.end_moving(&moving);
+        state.facts.end_moving(moving, behind);
+        self.moving = None;
         if granules > 0 {
             self.log_taken(state, from, granules, behind);
         }
@@ -427,7 +460,6 @@ impl Grow {
     /// Takes everything back, one driver call at a time.
     #[inline(never)]
     fn undo(&mut self, state: &mut State<'_>) -> Grown {
-        self.end_taking(state);
         let device = state.facts.pool(self.pool).device;
         if let Doing::Discarding { granule } = self.doing {
             let handle = state.facts.granules.get(granule).handle;
@@ -453,7 +485,7 @@ impl Grow {
             }
             state.fail("a granule that was just mapped is not there");
         }
-        self.abort(state)
+        Grown::Undone
     }
 
     #[inline(never)]
@@ -464,25 +496,28 @@ impl Grow {
         state.record(Record::Unmapped { pool: id, offset, granules, reason: UnmapReason::Undo });
     }
 
+    #[inline(never)]
+    fn log_abort(&self, state: &mut State<'_>) {
+        let pool = state.facts.pool_id(self.pool);
+        state.record(Record::GrowAborted { pool, call: self.call });
+    }
+
     /// All is taken back.
     #[inline(never)]
-    fn abort(&self, state: &mut State<'_>) -> Grown {
+    fn settle_back(&self, state: &mut State<'_>) {
         state.facts.each_beside(self.run, &self.growth, Facts::settle_free);
         if state.facts.blocks.get(self.run).state() == block::State::Transit {
             // What it waited for as a hole is still its own.
-            let points = state.facts.blocks.get(self.run).points();
-            state.facts.settle_hole(self.run, points);
+            state.facts.settle_own_hole(self.run);
         }
         state.facts.pool_mut(self.pool).end_transit();
-        let pool = state.facts.pool_id(self.pool);
-        state.record(Record::GrowAborted { pool, call: self.call });
-        Grown::Failed(self.failure.unwrap_or(Failure::NoRoom), self.lacking)
     }
 }
 
 impl State<'_> {
     /// Joins the run with the blocks beside it, cuts the malloc's bytes out and makes the rest free. Where the arena has
     /// no slot for the rest, the malloc gets it too.
+    #[inline(never)]
     fn finish_grow(&mut self, ask: &Ask, run: usize, growth: &Growth, fresh: Points) -> usize {
         self.facts.set_points(run, fresh);
         self.facts.blocks.get_mut(run).set_class(ask.class);
@@ -515,9 +550,7 @@ impl State<'_> {
             && let Some(missing) = size.checked_sub(self.facts.blocks.get(slot).size).filter(|&bytes| bytes > 0)
         {
             self.cut_rest(next, missing);
-            let mut points = self.facts.blocks.get(slot).points();
-            points.add_all(&self.facts.blocks.get(next).points());
-            self.facts.join(slot, points);
+            self.facts.join_all(slot, next);
         }
     }
 

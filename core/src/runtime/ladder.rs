@@ -33,6 +33,11 @@ enum Doing {
     Laying(Lay),
     Asking(Question, Option<Flight>),
     Waiting(Dependency),
+    /// Not yet: where it will grow, and how much of that can be moved.
+    Planned {
+        growth: Growth,
+        movable: u64,
+    },
     Growing(Grow),
     Releasing(Release),
     Blocking(Question, Option<Flight>),
@@ -124,6 +129,10 @@ enum Turn {
     Sweep,
     /// Plan a growth.
     Plan,
+    /// Begin the planned growth.
+    Begin,
+    /// Cut what was asked for out of the growth.
+    Finish,
     /// Hand out the block in this slot.
     Publish(usize, Source),
     /// Go on with the growth.
@@ -156,9 +165,11 @@ impl Plan for Malloc {
                 Turn::Climb => self.climb(state),
                 Turn::Take(choice) => self.take(state, choice),
                 Turn::TakeAfterSweep(full) => self.take_after_sweep(state, full),
-                Turn::Sweep => self.sweep(state).unwrap_or_else(|| self.after_growth(state)),
+                Turn::Sweep => self.sweep(state),
                 Turn::Publish(slot, source) => Turn::End(Ok(self.publish(state, slot, source))),
-                Turn::Plan => self.plan_growth(state).unwrap_or_else(|| self.after_growth(state)),
+                Turn::Plan => self.plan_growth(state),
+                Turn::Begin => self.begin_growth(state),
+                Turn::Finish => self.finish_growth(state),
                 Turn::Grow(outcome) => self.continue_growth(state, outcome),
                 Turn::Release(outcome) => self.continue_release(state, outcome),
                 Turn::Do(action) => return Step::Do(action),
@@ -247,7 +258,7 @@ impl Malloc {
         match self.doing {
             Doing::Growing(_) => return Turn::Grow(Some(outcome)),
             Doing::Releasing(_) => return Turn::Release(Some(outcome)),
-            Doing::Nothing | Doing::Refused(_) => {}
+            Doing::Nothing | Doing::Planned { .. } | Doing::Refused(_) => {}
             Doing::Laying(lay) => {
                 self.doing = Doing::Nothing;
                 state.commit_marker(lay, outcome);
@@ -290,7 +301,7 @@ impl Malloc {
     }
 
     /// Takes the next rung.
-    #[inline(never)]
+    #[inline(always)]
     fn climb(&mut self, state: &mut State<'_>) -> Turn {
         let rungs = self.rungs(state);
         while let Some(&rung) = rungs.get(self.rung) {
@@ -435,10 +446,10 @@ impl Malloc {
 
     /// What comes before a growth; nothing where that is of no use.
     #[inline(never)]
-    fn sweep(&mut self, state: &mut State<'_>) -> Option<Turn> {
+    fn sweep(&mut self, state: &mut State<'_>) -> Turn {
         // A pool that released something, or a stream that is complete, gives the growth another chance.
         if self.grow_failed && !self.grow_due {
-            return None;
+            return self.after_growth(state);
         }
         if state.facts.blocks.room() < SLOTS {
             state.facts.sweep_all();
@@ -446,36 +457,39 @@ impl Malloc {
             state.facts.sweep(self.ask.pool);
         }
         // That may have joined what was apart.
-        Some(self.ask.choose(&state.facts).map_or(Turn::Plan, Turn::Take))
+        self.ask.choose(&state.facts).map_or(Turn::Plan, Turn::Take)
     }
 
     /// Where to grow; nothing where there is no place for it.
     #[inline(never)]
-    fn plan_growth(&mut self, state: &mut State<'_>) -> Option<Turn> {
+    fn plan_growth(&mut self, state: &mut State<'_>) -> Turn {
         let growth = self.ask.growth(&state.facts);
         self.no_range = growth.is_none();
-        let growth = growth?;
+        let Some(growth) = growth else { return self.after_growth(state) };
         let movable = self.ask.movable(&state.facts, &growth);
         let spare = state.facts.pool(self.ask.pool).spare(self.ask.size);
         if movable.saturating_add(spare) < growth.bytes()
             && let Some(action) = self.before_creating(state)
         {
-            return Some(Turn::Do(action));
+            return Turn::Do(action);
         }
         self.grow_due = false;
-        self.begin_growth(state, growth, movable)
+        self.doing = Doing::Planned { growth, movable };
+        Turn::Begin
     }
 
     #[inline(never)]
-    fn begin_growth(&mut self, state: &mut State<'_>, growth: Growth, movable: u64) -> Option<Turn> {
+    fn begin_growth(&mut self, state: &mut State<'_>) -> Turn {
+        let Doing::Planned { growth, movable } = self.doing else { return Turn::Search };
+        self.doing = Doing::Nothing;
         match state.begin_grow(&self.ask, growth, self.call, movable) {
             Ok(grow) => self.doing = Doing::Growing(grow),
             Err(failure) => {
                 self.note(failure);
-                return None;
+                return self.after_growth(state);
             }
         }
-        Some(Turn::Grow(None))
+        Turn::Grow(None)
     }
 
     /// Rather than creating memory, learn whether some that is free can be moved.
@@ -499,16 +513,14 @@ impl Malloc {
     }
 
     /// Goes on with the growth that it is at.
-    #[inline(never)]
+    #[inline(always)]
     fn continue_growth(&mut self, state: &mut State<'_>, outcome: Option<Outcome>) -> Turn {
         let (Doing::Growing(grow), resumed) = (&mut self.doing, outcome.is_some()) else { return Turn::Search };
         match grow.advance(state, &self.ask, outcome) {
             Grown::Do(action) => Turn::Do(action),
-            Grown::Ready => {
-                let slot = grow.finish(state, &self.ask);
-                self.doing = Doing::Nothing;
-                Turn::Publish(slot, Source::Grow)
-            }
+            Grown::Ready => Turn::Finish,
+            // Not reached: the growth has ended then.
+            Grown::Undone => Turn::Search,
             Grown::Failed(failure, lacking) => {
                 self.doing = Doing::Nothing;
                 self.lacking = lacking;
@@ -517,6 +529,14 @@ impl Malloc {
                 if resumed { Turn::Search } else { self.after_growth(state) }
             }
         }
+    }
+
+    #[inline(never)]
+    fn finish_growth(&mut self, state: &mut State<'_>) -> Turn {
+        let Doing::Growing(grow) = &self.doing else { return Turn::Search };
+        let slot = grow.finish(state, &self.ask);
+        self.doing = Doing::Nothing;
+        Turn::Publish(slot, Source::Grow)
     }
 
     /// There was no growth that the driver was called for: the rung is done with, but for other pools, which may have more to give.

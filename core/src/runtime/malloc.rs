@@ -153,16 +153,6 @@ impl State<'_> {
         Some(self.publish(request, (ask.stream, tie), seq, slot, ask.source(reach)))
     }
 
-    /// A malloc that may need more than that, from a handler: what needs a driver call is refused.
-    #[cold]
-    fn malloc_without_driver(&mut self, now: Nanos, plan: &mut Malloc) -> Result<Option<DevicePtr>, Unusable> {
-        self.begin(now)?;
-        match plan.advance(self, None) {
-            Step::Done(ptr) => Ok(ptr),
-            Step::Do(_) | Step::Wait => Err(Unusable::Busy),
-        }
-    }
-
     /// Takes what was chosen. All or nothing.
     pub(super) fn take(&mut self, ask: &Ask, choice: Choice) -> Result<usize, ArenaFull> {
         self.note_points(choice.taken.first(), ask.size);
@@ -288,17 +278,18 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         label: LabelId,
         refuse: impl FnOnce(&MallocError) -> E,
     ) -> Result<DevicePtr, E> {
-        let now = self.driver.now();
-        match self.malloc_of_one(now, Request { pool, stream, asked: size, label }) {
+        let (now, request) = (self.driver.now(), Request { pool, stream, asked: size, label });
+        match self.malloc_of_one(now, &request) {
             Some(ptr) => Ok(ptr),
-            None => self.malloc_by_plan(now, Request { pool, stream, asked: size, label }, refuse),
+            None => self.malloc_by_plan(now, &request, refuse),
         }
     }
 
     /// A malloc of one block that is there. Apart, where stacks are short: what it needs is free again then.
     #[cfg_attr(feature = "compact", inline(never))]
     #[cfg_attr(not(feature = "compact"), inline(always))]
-    fn malloc_of_one(&self, now: Nanos, Request { pool, stream, asked, label }: Request) -> Option<DevicePtr> {
+    fn malloc_of_one(&self, now: Nanos, request: &Request) -> Option<DevicePtr> {
+        let Request { pool, stream, asked, label } = *request;
         let of_one =
             |state: &mut State<'_>, now| state.malloc_at_once(now, (pool, stream), (asked, label), Patience::Full);
         self.hold_at(now, of_one).flatten()
@@ -310,10 +301,10 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     fn malloc_by_plan<E>(
         &self,
         now: Nanos,
-        request: Request,
+        request: &Request,
         refuse: impl FnOnce(&MallocError) -> E,
     ) -> Result<DevicePtr, E> {
-        let mut plan = Malloc::new(request, Patience::Full);
+        let mut plan = Malloc::new(*request, Patience::Full);
         match self.drive_from(now, &mut plan) {
             Ok(Some(ptr)) => Ok(ptr),
             Ok(None) => Err(refuse(plan.refusal())),
@@ -343,18 +334,42 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     ) -> Result<DevicePtr, E> {
         let request = Request { pool, stream, asked: size, label: LabelId::NONE };
         let now = self.driver.now();
-        let mut plan = None;
+        match self.try_malloc_of_one(now, &request) {
+            Some(Some(ptr)) => Ok(ptr),
+            Some(None) => self.try_malloc_by_plan(now, &request, refuse),
+            None => Err(refuse(&Unusable::Busy.into())),
+        }
+    }
+
+    /// As [`malloc_of_one`](Self::malloc_of_one); `None`: the lock is taken.
+    #[cfg_attr(feature = "compact", inline(never))]
+    #[cfg_attr(not(feature = "compact"), inline(always))]
+    fn try_malloc_of_one(&self, now: Nanos, request: &Request) -> Option<Option<DevicePtr>> {
+        let Request { pool, stream, asked, label } = *request;
+        self.state.try_with(|state| state.malloc_at_once(now, (pool, stream), (asked, label), Patience::None))
+    }
+
+    /// A malloc that may need more than one block that is there, without the driver.
+    #[cold]
+    #[inline(never)]
+    fn try_malloc_by_plan<E>(
+        &self,
+        now: Nanos,
+        request: &Request,
+        refuse: impl FnOnce(&MallocError) -> E,
+    ) -> Result<DevicePtr, E> {
+        let mut plan = Malloc::new(*request, Patience::None);
         let tried = self.state.try_with(|state| {
-            match state.malloc_at_once(now, (pool, stream), (size, LabelId::NONE), Patience::None) {
-                None => state.malloc_without_driver(now, plan.insert(Malloc::new(request, Patience::None))),
-                ptr => Ok(ptr),
+            state.begin(now)?;
+            match plan.advance(state, None) {
+                Step::Done(ptr) => Ok(ptr),
+                Step::Do(_) | Step::Wait => Err(Unusable::Busy),
             }
         });
-        match (tried.unwrap_or(Err(Unusable::Busy)), &plan) {
-            (Ok(Some(ptr)), _) => Ok(ptr),
-            (Ok(None), Some(plan)) => Err(refuse(plan.refusal())),
-            (Ok(None), None) => Err(refuse(&Unusable::Busy.into())),
-            (Err(unusable), _) => Err(refuse(&unusable.into())),
+        match tried.unwrap_or(Err(Unusable::Busy)) {
+            Ok(Some(ptr)) => Ok(ptr),
+            Ok(None) => Err(refuse(plan.refusal())),
+            Err(unusable) => Err(refuse(&unusable.into())),
         }
     }
 }

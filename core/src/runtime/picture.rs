@@ -48,9 +48,9 @@ impl State<'_> {
         self.facts.named(&points.with_epoch(epoch))
     }
 
-    /// The points of the blocks that a growth takes, for the log.
+    /// Notes the points of the blocks that a growth takes, for the log.
     #[inline(never)]
-    pub(super) fn points_of_growth(&self, run: usize, growth: &Growth) -> trace::Points {
+    pub(super) fn note_points_of_growth(&mut self, run: usize, growth: &Growth) {
         let mut points = Points::NONE;
         let mut epoch = None;
         let run = self.facts.blocks.get(run);
@@ -62,7 +62,7 @@ impl State<'_> {
                 epoch = epoch.or(block.points().epoch());
             }
         }
-        self.facts.named(&points.with_epoch(epoch))
+        self.waited_for = self.facts.named(&points.with_epoch(epoch));
     }
 
     /// Everything that explains a refusal, but for what the driver said.

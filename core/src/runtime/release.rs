@@ -11,7 +11,7 @@ use crate::id::PoolId;
 use crate::order::{Level, Mark};
 use crate::policy;
 use crate::pool::Standing;
-use crate::release;
+use crate::release::{self, Releasable};
 use crate::reuse::is_settled;
 use crate::trace::{Record, Sink, UnmapReason, Verb};
 use crate::units::{Bytes, DevicePtr};
@@ -90,8 +90,9 @@ impl Release {
         self.pool
     }
 
+    /// Commits what the driver did; says whether it refused.
     #[inline(never)]
-    fn commit(&mut self, state: &mut State<'_>, outcome: Outcome) {
+    fn commit(&mut self, state: &mut State<'_>, outcome: Outcome) -> bool {
         let granularity = state.facts.pool(self.pool).granularity;
         match (core::mem::replace(&mut self.doing, Doing::Nothing), outcome) {
             (Doing::Unmapping { granule }, Ok(_)) => {
@@ -105,10 +106,7 @@ impl Release {
                 self.unmapped = self.unmapped.wrapping_add(1);
                 self.doing = Doing::Destroying { granule };
             }
-            (Doing::Unmapping { .. }, Err(_)) => {
-                self.refused = true;
-                self.end_run(state);
-            }
+            (Doing::Unmapping { .. }, Err(_)) => self.refused = true,
             (Doing::Destroying { granule }, Ok(_)) => {
                 state.facts.granules.end(granule);
                 let pool = state.facts.pool_mut(self.pool);
@@ -121,17 +119,24 @@ impl Release {
             (Doing::Destroying { granule }, Err(_)) => {
                 self.refused = true;
                 self.quarantine(state, granule);
-                self.end_run(state);
             }
             (Doing::Nothing, _) => {}
         }
+        outcome.is_err()
     }
 
     /// Takes up the next run, if there is one. Where there is no slot to cut its block with, less is released and nothing lost.
     #[inline(never)]
     fn begin_run(&mut self, state: &mut State<'_>) -> bool {
-        let next = release::next(&state.facts, self.pool, self.left);
-        self.moving = next.and_then(|next| state.facts.begin_moving(next).ok());
+        match release::next(&state.facts, self.pool, self.left) {
+            Some(ref next) => self.take_up(state, next),
+            None => false,
+        }
+    }
+
+    #[inline(never)]
+    fn take_up(&mut self, state: &mut State<'_>, next: &Releasable) -> bool {
+        self.moving = state.facts.begin_moving(*next).ok();
         self.moving.is_some()
     }
 
@@ -139,7 +144,7 @@ impl Release {
     #[inline(never)]
     fn end_run(&mut self, state: &mut State<'_>) {
         let Some(moving) = self.moving.take() else { return };
-        state.facts.end_moving(&moving);
+        state.facts.end_moving(&moving, None);
         if self.unmapped > 0 {
             self.log_unmapped(state);
         }
@@ -205,8 +210,10 @@ impl Plan for Release {
     type Output = ();
 
     fn advance(&mut self, state: &mut State<'_>, outcome: Option<Outcome>) -> Step<()> {
-        if let Some(outcome) = outcome {
-            self.commit(state, outcome);
+        if let Some(outcome) = outcome
+            && self.commit(state, outcome)
+        {
+            self.end_run(state);
         }
         if !self.begun {
             self.begun = true;
