@@ -4,9 +4,10 @@
 //! so on (see [`Whose`]). So a search for a stream looks once at each kind, up to the position of it that counts as reached,
 //! instead of at blocks that it may not have. Each kind has *bins* by size, and a [tree](crate::tree) in each bin.
 
+mod entries;
 mod search;
 
-pub(crate) use search::{PICKS, Sight, WAYS};
+pub(crate) use search::{End, PICKS, Sight, WAYS};
 
 use crate::arena::{Empty, Link, Slots};
 use crate::bins::{Bin, HeadWord, Heads};
@@ -419,32 +420,6 @@ impl<'a> FreeIndex<'a> {
             }
             next = self.heads.next_filled(bin.next(), words, |least| scope.admits(least));
         }
-    }
-
-    /// The bins of a pool that hold blocks of a kind.
-    fn homes_of(&self, pool: usize, kind: Kind) -> impl Iterator<Item = usize> {
-        let mut next = self.bins.get(chain_of(pool, kind)).next;
-        let others = (0..self.bins.len()).map_while(move |_| {
-            let home = home_of(next)?;
-            next = self.bins.get(home).next;
-            Some(home)
-        });
-        let all = (0..FIXED_BINS).map(move |place| fixed(pool, place)).chain(others);
-        all.filter(move |&home| self.bins.get(home).kind == kind)
-    }
-
-    /// All entries of a kind with at least `size` bytes, in no order.
-    pub(crate) fn entries<'b>(
-        &'b self,
-        blocks: &'b Blocks<'_>,
-        (pool, kind): (usize, Kind),
-        size: u64,
-    ) -> impl Iterator<Item = (usize, &'b Block)> {
-        let bin = self.bin_of(pool, size);
-        let bins = self
-            .homes_of(pool, kind)
-            .flat_map(move |home| self.heads.filled(Bin { kind: home, bin }, self.bins.get(home).words));
-        bins.flat_map(move |bin| blocks.tree(self.heads.head(bin))).filter(move |(_, b)| b.size >= size)
     }
 
     /// Checks a pool's part of the index: each entry is where it is looked for, and what is said of many is true of all.

@@ -6,7 +6,7 @@ use crate::block::{Block, Class};
 use crate::blocks::Blocks;
 use crate::order::Mark;
 use crate::plant::{self, Plant};
-use crate::tree::{All, Key, Scope, UpTo};
+use crate::tree::{All, Key, Scope, Tree, UpTo};
 use crate::units::Seq;
 use core::cmp::Reverse;
 
@@ -122,19 +122,45 @@ impl FreeIndex<'_> {
         best.map(|(slot, _, rank)| (slot, rank))
     }
 
-    /// The largest entry of at least `size` bytes that the judge lets through; ties go to the lower address. O(blocks).
-    pub(crate) fn largest<R: Copy>(
+    /// The smallest or largest entry of at least `size` bytes among those allowed; of the smallest the one freed last, then
+    /// the one of the lowest address; of the largest that. O(blocks).
+    #[inline(never)]
+    pub(crate) fn extreme(
         &self,
         blocks: &Blocks<'_>,
         (pool, kind): (usize, Kind),
         size: u64,
-        judge: impl Fn(&Block) -> Option<R>,
-    ) -> Option<(usize, R)> {
-        let bin = self.bin_of(pool, size);
-        let of_bin = |bin| self.ranked(blocks, bin, size, &judge).max_by_key(|(_, b, _)| (b.size, Reverse(b.at)));
-        let of_home = |home| self.heads.filled_down_to(Bin { kind: home, bin }).find_map(of_bin);
-        let largest = self.homes_of(pool, kind).filter_map(of_home);
-        largest.max_by_key(|(_, b, _)| (b.size, Reverse(b.at))).map(|(slot, _, rank)| (slot, rank))
+        end: End,
+        allowed: impl Fn(&Block) -> bool,
+    ) -> Option<usize> {
+        let first = self.bin_of(pool, size);
+        let mut best: Option<usize> = None;
+        for home in self.homes_of(pool, kind) {
+            let mut at = match end {
+                End::Smallest => Bin { kind: home, bin: first },
+                End::Largest => self.heads.end(home),
+            };
+            // What another of the bins holds is smaller, or larger, than all in the first that has any.
+            let mut found = None;
+            while found.is_none() {
+                let next = match end {
+                    End::Smallest => self.heads.next_filled(at, self.bins.get(home).words, |_| true),
+                    End::Largest => self.heads.previous_filled(at, first),
+                };
+                let Some(bin) = next else { break };
+                at = if end == End::Smallest { bin.next() } else { bin };
+                let mut tree = Tree::new(blocks, self.heads.head(bin));
+                while let Some((slot, block)) = tree.next(blocks) {
+                    if block.size >= size && allowed(block) && end.prefers(blocks, slot, found) {
+                        found = Some(slot);
+                    }
+                }
+            }
+            if found.is_some_and(|found| end.prefers(blocks, found, best)) {
+                best = found;
+            }
+        }
+        best
     }
 
     /// What one bin has of at least `size` bytes that the judge lets through.
@@ -147,6 +173,26 @@ impl FreeIndex<'_> {
     ) -> impl Iterator<Item = Ranked<'b, R>> {
         let fits = blocks.tree(self.heads.head(bin)).filter(move |(_, b)| b.size >= size);
         fits.filter_map(move |(slot, b)| judge(b).map(|rank| (slot, b, rank)))
+    }
+}
+
+/// Which end of all sizes is sought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Smallest,
+    Largest,
+}
+
+impl End {
+    /// Whether a block comes before the best so far.
+    fn prefers(self, blocks: &Blocks<'_>, slot: usize, best: Option<usize>) -> bool {
+        let Some(best) = best else { return true };
+        let (one, other) = (blocks.get(slot), blocks.get(best));
+        if one.size != other.size {
+            return (one.size < other.size) == (self == Self::Smallest);
+        }
+        let last_freed = |block: &Block| if self == Self::Smallest { block.freed() } else { 0 };
+        (Reverse(last_freed(one)), one.at) < (Reverse(last_freed(other)), other.at)
     }
 }
 
@@ -208,7 +254,8 @@ impl<'b, 'a, R: Ord + Copy> Search<'b, 'a, R> {
     }
 
     /// Looks among what waits for one position of a stream.
-    #[inline]
+    #[cfg_attr(feature = "compact", inline(never))]
+    #[cfg_attr(not(feature = "compact"), inline)]
     fn reached(&mut self, index: &FreeIndex<'_>, home: usize, stream: usize, sight: &impl Sight<R>) {
         // What the order says need not be asked where nothing is small enough.
         if index.bins.get(home).words & self.span.words() == 0 {
@@ -253,7 +300,8 @@ impl<'b, 'a, R: Ord + Copy> Search<'b, 'a, R> {
     }
 
     /// Looks at the first blocks that are large enough, one by one, as long as the search may.
-    #[inline]
+    #[cfg_attr(feature = "compact", inline(never))]
+    #[cfg_attr(not(feature = "compact"), inline)]
     fn judged(&mut self, index: &FreeIndex<'_>, home: usize, scope: &impl Scope, judge: impl Fn(&Block) -> Option<R>) {
         if index.bins.get(home).words == 0 {
             return;
