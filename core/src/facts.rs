@@ -20,7 +20,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) index: FreeIndex<'a>,
     pub(crate) granules: Granules<'a>,
     pub(crate) pools: Slots<'a, PoolSlot>,
-    pub(crate) devices: heapless::Vec<Device, MAX_DEVICES>,
+    pub(crate) devices: &'a mut heapless::Vec<Device, MAX_DEVICES>,
     pub(crate) names: Names<'a>,
 }
 

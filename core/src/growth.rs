@@ -128,7 +128,6 @@ impl Ask {
 
     /// The next wait towards a growth between blocks that the stream could wait for, where the limit leaves room for it;
     /// `Some(None)`: none is left to insert.
-    #[inline(never)]
     pub(crate) fn towards_growth(&self, facts: &Facts<'_>) -> Option<Option<Dependency>> {
         let imagined = Self { imagine_waits: true, ..*self };
         let growth = imagined.growth(facts)?;

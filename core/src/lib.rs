@@ -65,6 +65,7 @@ pub mod slots {
     pub use crate::name::Name;
     pub use crate::order::{ClockRows, EventSlot, MarkerState, StreamSlot};
     pub use crate::pool::PoolSlot;
+    pub use crate::runtime::Singles;
 }
 
 /// A runtime for one thread.

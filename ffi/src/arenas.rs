@@ -1,8 +1,8 @@
 //! Arenas from the process's heap, for hosted builds whose capacities are known at run time.
 
 use weir::slots::{
-    Bins, Block, ClockRows, Empty, EventSlot, Granule, HeadWord, Link, MarkerState, Name, PoolSlot, StreamSlot,
-    bins_for, heads_for, words_for,
+    Bins, Block, ClockRows, Empty, EventSlot, Granule, HeadWord, Link, MarkerState, Name, PoolSlot, Singles,
+    StreamSlot, bins_for, heads_for, words_for,
 };
 use weir::trace::{LogStamps, Page};
 use weir::units::Seq;
@@ -31,6 +31,7 @@ pub struct HeapArenas {
     stream_stamps: Box<[u64]>,
     pool_stamps: Box<[u64]>,
     label_stamps: Box<[u64]>,
+    singles: Box<Singles>,
     lent: bool,
 }
 
@@ -86,6 +87,7 @@ impl HeapArenas {
             stream_stamps: slots(c.streams),
             pool_stamps: slots(c.pools),
             label_stamps: slots(c.labels),
+            singles: Box::new(Singles::EMPTY),
             lent: false,
         }
     }
@@ -112,6 +114,7 @@ impl HeapArenas {
             (c.granules, size_of::<Granule>() + 2 * size_of::<Link>()),
             (c.labels, size_of::<Name>() + size_of::<u64>()),
             (c.pages, size_of::<Page>()),
+            (1, size_of::<Singles>()),
         ];
         parts.iter().try_fold(0usize, |sum, (count, size)| sum.checked_add(count.checked_mul(*size)?))
     }
@@ -143,6 +146,7 @@ impl HeapArenas {
                 pools: &mut self.pool_stamps,
                 labels: &mut self.label_stamps,
             },
+            singles: &mut self.singles,
         };
         if used {
             arenas.clear();

@@ -36,6 +36,7 @@ pub(crate) fn parts(capacities: Capacities) -> Vec<Part> {
         names,
         pages,
         stamps: LogStamps { streams: stream_stamps, pools: pool_stamps, labels: label_stamps },
+        singles,
     } = arenas.lend();
     let part = |name, bytes| Part { name, bytes };
     let rows = |rows: &ClockRows<'_>| size_of_val(&*rows.entries) + size_of_val(&*rows.present);
@@ -57,6 +58,7 @@ pub(crate) fn parts(capacities: Capacities) -> Vec<Part> {
         part("names", size_of_val(names)),
         part("log pages", size_of_val(pages)),
         part("log stamps", size_of_val(stream_stamps) + size_of_val(pool_stamps) + size_of_val(label_stamps)),
+        part("singles", size_of_val(singles)),
         part("runtime", size_of::<Shared<'static, (), NullSink>>()),
     ]
 }

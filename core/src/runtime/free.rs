@@ -218,7 +218,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     /// # Errors
     /// [`Unusable::Busy`]: the lock is taken; else as `free_async`.
     pub fn try_free_async(&self, ptr: DevicePtr, stream: StreamId) -> Result<(), FreeError> {
-        let now = self.driver.now();
+        let now = self.now();
         let mut refusal = None;
         let held = self.state.try_with(|state| state.free_or_refuse(now, None, ptr, stream, &mut refusal));
         match (held, refusal) {

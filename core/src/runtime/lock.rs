@@ -30,7 +30,7 @@ impl<T> Lock<T> for spin::Mutex<T> {
 
     #[inline(always)]
     fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
-        Some(f(&mut self.lock()))
+        Some(f(&mut taken(self)))
     }
 
     #[inline(always)]
@@ -41,6 +41,13 @@ impl<T> Lock<T> for spin::Mutex<T> {
     fn relax() {
         core::hint::spin_loop();
     }
+}
+
+/// Waits for a lock. One of it is enough where room is short.
+#[cfg_attr(feature = "compact", inline(never))]
+#[cfg_attr(not(feature = "compact"), inline(always))]
+fn taken<T>(lock: &spin::Mutex<T>) -> spin::MutexGuard<'_, T> {
+    lock.lock()
 }
 
 /// For a single thread.

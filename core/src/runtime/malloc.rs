@@ -278,10 +278,11 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         label: LabelId,
         refuse: impl FnOnce(&MallocError) -> E,
     ) -> Result<DevicePtr, E> {
-        let (now, request) = (self.driver.now(), Request { pool, stream, asked: size, label });
-        match self.malloc_of_one(now, &request) {
+        let now = self.now();
+        match self.malloc_of_one(now, &Request { pool, stream, asked: size, label }) {
             Some(ptr) => Ok(ptr),
-            None => self.malloc_by_plan(now, &request, refuse),
+            // Made here: what is handed on in memory would be written there on every call.
+            None => self.malloc_by_plan(now, &Request { pool, stream, asked: size, label }, refuse),
         }
     }
 
@@ -333,7 +334,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         refuse: impl FnOnce(&MallocError) -> E,
     ) -> Result<DevicePtr, E> {
         let request = Request { pool, stream, asked: size, label: LabelId::NONE };
-        let now = self.driver.now();
+        let now = self.now();
         match self.try_malloc_of_one(now, &request) {
             Some(Some(ptr)) => Ok(ptr),
             Some(None) => self.try_malloc_by_plan(now, &request, refuse),

@@ -69,7 +69,7 @@ pub use lock::Lock;
 pub use release::Trimmed;
 pub use report::BlockInfo;
 pub use state::{Counters, State};
-pub use storage::{Arenas, Capacities, Storage};
+pub use storage::{Arenas, Capacities, Singles, Storage};
 pub use streams::StreamConfig;
 pub use verify::Violation;
 
@@ -78,7 +78,7 @@ use crate::driver::{
 };
 use crate::error::Unusable;
 use crate::id::DeviceId;
-use crate::trace::{PAGE_BYTES, Sink, records_in};
+use crate::trace::{Page, Sink, records_in};
 use crate::units::{DevicePtr, Nanos};
 use core::marker::PhantomData;
 
@@ -89,14 +89,14 @@ use core::marker::PhantomData;
 pub struct Runtime<'a, D, S, L> {
     state: L,
     driver: D,
-    outlet: spin::Mutex<Outlet<S>>,
+    outlet: spin::Mutex<Outlet<'a, S>>,
     arenas: PhantomData<&'a ()>,
 }
 
 /// The sink, and the page on its way there.
-struct Outlet<S> {
+struct Outlet<'a, S> {
     sink: S,
-    page: [u8; PAGE_BYTES],
+    page: &'a mut Page,
 }
 
 /// One driver call that a plan asks for.
@@ -175,14 +175,13 @@ pub(crate) trait Plan {
 impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     /// A runtime with nothing in it. The arenas must be untouched or cleared.
     pub fn new(arenas: Arenas<'a>, driver: D, sink: S) -> Self {
-        let mut state = State::new(arenas);
-        state.begin_log(driver.now());
-        Self {
-            state: L::new(state),
-            driver,
-            outlet: spin::Mutex::new(Outlet { sink, page: [0; PAGE_BYTES] }),
-            arenas: PhantomData,
-        }
+        let now = driver.now();
+        let (state, page) = State::new(arenas);
+        let runtime =
+            Self { state: L::new(state), driver, outlet: spin::Mutex::new(Outlet { sink, page }), arenas: PhantomData };
+        // Where it stays, not on its way there: fewer copies on the stack. Nobody else has the lock yet.
+        let _ = runtime.state.with(|state| state.begin_log(now));
+        runtime
     }
 
     /// The driver, for what is beyond pools: launching work, creating streams.
@@ -202,11 +201,17 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         f(&mut self.outlet.lock().sink)
     }
 
+    #[cfg_attr(feature = "compact", inline(never))]
+    #[cfg_attr(not(feature = "compact"), inline)]
+    pub(super) fn now(&self) -> Nanos {
+        self.driver.now()
+    }
+
     /// Runs `f` on the state under the lock, with the clock read before; hands finished pages on afterwards. `None`: the
     /// lock can never be had.
     #[inline]
     fn hold<R>(&self, f: impl FnOnce(&mut State<'a>, Nanos) -> R) -> Option<R> {
-        self.hold_at(self.driver.now(), f)
+        self.hold_at(self.now(), f)
     }
 
     /// As [`hold`](Self::hold), with the clock read before.
@@ -250,6 +255,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
                 return;
             };
             let Outlet { sink, page } = &mut *outlet;
+            let page = page.room();
             while let Some(Some(length)) = self.state.with(|state| state.log.take_page(page)) {
                 let kept = page.get(..length).is_some_and(|page| sink.page(page).is_ok());
                 if !kept {
@@ -283,7 +289,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
 
     /// Runs a plan to its end.
     fn drive<P: Plan>(&self, plan: &mut P) -> Result<P::Output, Unusable> {
-        self.drive_from(self.driver.now(), plan)
+        self.drive_from(self.now(), plan)
     }
 
     /// As [`drive`](Self::drive), for a call that read the clock.
@@ -307,7 +313,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
                 Step::Wait => L::relax(),
                 Step::Do(action) => done = Some((action.kind(), self.perform(&action))),
             }
-            now = self.driver.now();
+            now = self.now();
         }
     }
 }

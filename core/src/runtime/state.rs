@@ -2,6 +2,7 @@
 
 use super::free::Freeing;
 use super::malloc::NOT_PLAIN;
+use super::storage::Singles;
 use super::{Action, ActionKind, Arenas, Outcome};
 use crate::arena::{Slots, any_trouble, note_trouble};
 use crate::blocks::Blocks;
@@ -13,7 +14,7 @@ use crate::granule::Granules;
 use crate::id::{AllocId, DeviceId, PoolId, StreamId};
 use crate::name::Names;
 use crate::order::{Mark, Order, OrderArenas};
-use crate::trace::{self, Log, Record};
+use crate::trace::{self, Log, Page, Record};
 use crate::units::{Nanos, Seq};
 
 /// Driver calls that succeeded, and what weir did of its own accord. Each counts from the runtime's beginning.
@@ -55,7 +56,7 @@ pub struct State<'a> {
     calls: u64,
     changes: u64,
     pub(super) allocations: u64,
-    pub(super) frees: Frees,
+    pub(super) frees: Frees<'a>,
     pub(super) freeing: Freeing,
     /// A pool and a stream of which a malloc needs no check, for nothing but mallocs and frees came since one was checked:
     /// both live and of one device, the stream neither captured nor tied to another nor in want of markers, and slots are
@@ -66,7 +67,7 @@ pub struct State<'a> {
 }
 
 /// How many frees are remembered by name.
-const RECENT: usize = 64;
+pub(super) const RECENT: usize = 64;
 
 /// A free that is remembered.
 #[derive(Clone, Copy, Debug)]
@@ -76,16 +77,17 @@ pub(crate) struct Freed {
     pub(crate) mark: Mark,
 }
 
-/// Counts frees, and remembers the latest, so that a double free is named although the block has merged since.
-pub(super) struct Frees {
-    pub(super) count: u64,
-    latest: [Freed; RECENT],
+impl Freed {
+    pub(super) const NONE: Self = Self { at: 0, id: AllocId(0), mark: Mark { stream: 0, seq: Seq::ZERO } };
 }
 
-impl Frees {
-    const NONE: Self =
-        Self { count: 0, latest: [Freed { at: 0, id: AllocId(0), mark: Mark { stream: 0, seq: Seq::ZERO } }; RECENT] };
+/// Counts frees, and remembers the latest, so that a double free is named although the block has merged since.
+pub(super) struct Frees<'a> {
+    pub(super) count: u64,
+    latest: &'a mut [Freed; RECENT],
+}
 
+impl Frees<'_> {
     #[inline]
     pub(super) fn add(&mut self, freed: Freed) {
         self.count = self.count.wrapping_add(1);
@@ -101,8 +103,11 @@ impl Frees {
 }
 
 impl<'a> State<'a> {
-    pub(super) fn new(arenas: Arenas<'a>) -> Self {
+    /// The state, and the page that is no part of it.
+    #[inline]
+    pub(super) fn new(arenas: Arenas<'a>) -> (Self, &'a mut Page) {
         let capacities = arenas.capacities();
+        let Singles { page, freed, devices } = arenas.singles;
         let order = Order::new(OrderArenas {
             streams: arenas.streams,
             clocks: arenas.clocks,
@@ -119,10 +124,10 @@ impl<'a> State<'a> {
             index: FreeIndex::new(index, capacities.pools, capacities.streams),
             granules: Granules::new(arenas.granules, arenas.granule_lookup),
             pools: Slots::new(arenas.pools),
-            devices: heapless::Vec::new(),
+            devices,
             names: Names::new(arenas.names),
         };
-        Self {
+        let state = Self {
             facts,
             log: Log::new(arenas.pages, arenas.stamps),
             counters: Counters::default(),
@@ -132,11 +137,12 @@ impl<'a> State<'a> {
             calls: 0,
             changes: 0,
             allocations: 0,
-            frees: Frees::NONE,
+            frees: Frees { count: 0, latest: freed },
             freeing: Freeing::NONE,
             plain: NOT_PLAIN,
             waited_for: trace::Points::default(),
-        }
+        };
+        (state, page)
     }
 
     pub(super) fn begin_log(&mut self, now: Nanos) {
@@ -155,14 +161,16 @@ impl<'a> State<'a> {
     }
 
     /// The start of every call: the time, and whether the bookkeeping can still be trusted.
-    #[inline]
+    #[cfg_attr(feature = "compact", inline(never))]
+    #[cfg_attr(not(feature = "compact"), inline)]
     pub(super) fn begin(&mut self, now: Nanos) -> Result<(), Unusable> {
         self.resume(now);
         self.trust()
     }
 
     /// The second half of a call.
-    #[inline]
+    #[cfg_attr(feature = "compact", inline(never))]
+    #[cfg_attr(not(feature = "compact"), inline)]
     pub(super) fn resume(&mut self, now: Nanos) {
         self.set_time(now);
         self.finish_free();
@@ -488,7 +496,7 @@ mod tests {
     #[test]
     fn nothing_is_made_for_a_log_that_is_off() {
         let storage = Box::leak(Box::new(Storage::<4, 4, 8, 4, 64, 64, 4, 0>::new()));
-        let mut state = State::new(storage.arenas());
+        let (mut state, _) = State::new(storage.arenas());
         let made = Cell::new(0);
         let make = |_: &Facts<'_>| {
             made.set(made.get() + 1);

@@ -1,13 +1,15 @@
 //! The storage that the embedder gives: arenas of a fixed capacity, all zero when untouched.
 
+use super::state::{Freed, RECENT};
 use crate::arena::{Empty, Link};
 use crate::bins::{HeadWord, LEAST_HEADS, words_for};
 use crate::block::{Block, MAX_BLOCKS, MAX_POOLS};
 use crate::free_index::{Bins, HOMES, POOL_BINS};
 use crate::granule::Granule;
+use crate::id::MAX_DEVICES;
 use crate::name::Name;
 use crate::order::{ClockRows, EventSlot, MarkerState, SNAPSHOTS, StreamSlot};
-use crate::pool::PoolSlot;
+use crate::pool::{Device, PoolSlot};
 use crate::trace::{LogStamps, Page};
 use crate::units::Seq;
 
@@ -92,6 +94,23 @@ pub struct Arenas<'a> {
     pub pages: &'a mut [Page],
     /// What each page of the log has defined.
     pub stamps: LogStamps<'a>,
+    /// What there is one of.
+    pub singles: &'a mut Singles,
+}
+
+/// What a runtime has one of, whatever its capacities. Lent like the arenas, since it is too large to travel through the
+/// stack while a runtime is made.
+pub struct Singles {
+    /// The page that is on its way to the sink.
+    pub(super) page: Page,
+    /// The latest frees.
+    pub(super) freed: [Freed; RECENT],
+    /// The devices that were named.
+    pub(super) devices: heapless::Vec<Device, MAX_DEVICES>,
+}
+
+impl Empty for Singles {
+    const EMPTY: Self = Self { page: Page::EMPTY, freed: [Freed::NONE; RECENT], devices: heapless::Vec::new() };
 }
 
 impl Arenas<'_> {
@@ -138,6 +157,8 @@ impl Arenas<'_> {
         }
         self.block_lookup.fill(Link::NONE);
         self.granule_lookup.fill(Link::NONE);
+        self.singles.freed.fill(Freed::NONE);
+        self.singles.devices.clear();
     }
 }
 
@@ -178,6 +199,7 @@ pub struct Storage<
     stream_stamps: [u64; STREAMS],
     pool_stamps: [u64; POOLS],
     label_stamps: [u64; LABELS],
+    singles: Singles,
     lent: bool,
 }
 
@@ -226,6 +248,7 @@ impl<
             stream_stamps: [0; STREAMS],
             pool_stamps: [0; POOLS],
             label_stamps: [0; LABELS],
+            singles: Singles::EMPTY,
             lent: false,
         }
     }
@@ -263,6 +286,7 @@ impl<
                 pools: &mut self.pool_stamps,
                 labels: &mut self.label_stamps,
             },
+            singles: &mut self.singles,
         };
         if used {
             arenas.clear();

@@ -162,7 +162,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     /// The first invariant that does not hold.
     pub fn verify(&self) -> Result<(), Violation> {
         let busy = Violation { what: "the state can be had", place: 0 };
-        let now = self.driver.now();
+        let now = self.now();
         self.state
             .with(|state| match state.begin(now) {
                 Ok(()) => state.verify(),

@@ -4,11 +4,14 @@
 /// The polynomial, lowest bit for the highest power.
 const POLYNOMIAL: u32 = 0xedb8_8320;
 
-/// `TABLES.n`: what a byte does to the register once `n` zero bytes have followed it. Four tables take four bytes a
-/// step, which halves the work of one table; together they are as large as one page.
-struct Tables([u32; 256], [u32; 256], [u32; 256], [u32; 256]);
+/// What a byte does to the register.
+static FIRST: [u32; 256] = table(8);
 
-static TABLES: Tables = Tables(table(8), table(16), table(24), table(32));
+/// `FURTHER.n`: the same once `n + 1` zero bytes have followed it. Four tables take four bytes a step, which halves the work
+/// of one table; together they are as large as one page. Where room is short, the first one does.
+struct Further([u32; 256], [u32; 256], [u32; 256]);
+
+static FURTHER: Further = Further(table(16), table(24), table(32));
 
 /// One table: the register after `steps` single-bit steps from each byte.
 const fn table(steps: u32) -> [u32; 256] {
@@ -36,15 +39,15 @@ const fn stepped(mut register: u32, steps: u32) -> u32 {
 /// The checksum of `bytes`. Linear in their number. Not inlined, so that a profile counts it apart.
 #[inline(never)]
 pub(super) fn crc32(bytes: &[u8]) -> u32 {
-    let (words, tail) = bytes.as_chunks::<4>();
+    let (words, tail) = if cfg!(feature = "compact") { (Default::default(), bytes) } else { bytes.as_chunks::<4>() };
     let mut register = u32::MAX;
     for word in words {
         let [a, b, c, d] = (register ^ u32::from_le_bytes(*word)).to_le_bytes();
-        register = entry(&TABLES.3, a) ^ entry(&TABLES.2, b) ^ entry(&TABLES.1, c) ^ entry(&TABLES.0, d);
+        register = entry(&FURTHER.2, a) ^ entry(&FURTHER.1, b) ^ entry(&FURTHER.0, c) ^ entry(&FIRST, d);
     }
     for byte in tail {
         let [low, ..] = register.to_le_bytes();
-        register = (register >> 8) ^ entry(&TABLES.0, low ^ byte);
+        register = (register >> 8) ^ entry(&FIRST, low ^ byte);
     }
     !register
 }

@@ -50,7 +50,7 @@ impl Page {
         Some(())
     }
 
-    pub(super) const fn room(&mut self) -> &mut [u8; PAGE_BYTES] {
+    pub(crate) const fn room(&mut self) -> &mut [u8; PAGE_BYTES] {
         &mut self.0
     }
 }

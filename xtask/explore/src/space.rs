@@ -4,8 +4,8 @@ use crate::op::{EVENTS, STREAMS};
 use crate::oracle::MARKERS;
 use weir::Arenas;
 use weir::slots::{
-    Bins, Block, ClockRows, Empty, EventSlot, Granule, HeadWord, Link, MarkerState, Name, PoolSlot, StreamSlot,
-    heads_for, words_for,
+    Bins, Block, ClockRows, Empty, EventSlot, Granule, HeadWord, Link, MarkerState, Name, PoolSlot, Singles,
+    StreamSlot, heads_for, words_for,
 };
 use weir::trace::{LogStamps, Page};
 use weir::units::Seq;
@@ -42,6 +42,7 @@ pub struct Space {
     names: Vec<Name>,
     pages: Vec<Page>,
     stamps: [u64; STREAMS + 2],
+    singles: Box<Singles>,
 }
 
 /// Rows of clock entries.
@@ -87,6 +88,7 @@ impl Default for Space {
             names: slots(1),
             pages: Vec::new(),
             stamps: [0; STREAMS + 2],
+            singles: Box::new(Singles::EMPTY),
         }
     }
 }
@@ -116,6 +118,7 @@ impl Space {
             names: &mut self.names,
             pages: &mut self.pages,
             stamps: LogStamps { streams, pools, labels },
+            singles: &mut self.singles,
         };
         arenas.clear();
         arenas

@@ -11,13 +11,13 @@ use crate::table::TableDriver;
 use core::ffi::{c_int, c_void};
 use core::mem::{align_of, size_of};
 use core::ptr::NonNull;
-use weir::slots::{ClockRows, Empty, bins_for, heads_for, words_for};
+use weir::slots::{ClockRows, Empty, Singles, bins_for, heads_for, words_for};
 use weir::trace::LogStamps;
 use weir::units::Seq;
 use weir::{Arenas, Capacities};
 
 // What the header's macro counts for a runtime beside its arenas.
-const _: () = assert!(size_of::<Instance>() + 512 <= WEIR_RUNTIME_BYTES as usize);
+const _: () = assert!(size_of::<Instance>() + size_of::<Singles>() + 512 <= WEIR_RUNTIME_BYTES as usize);
 
 /// Storage that nobody else uses, given out from its beginning.
 struct Carver {
@@ -81,6 +81,7 @@ impl Carver {
                 pools: self.slots(c.pools)?,
                 labels: self.slots(c.labels)?,
             },
+            singles: self.slots::<Singles>(1)?.first_mut()?,
         })
     }
 }
