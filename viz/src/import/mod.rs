@@ -104,8 +104,11 @@ fn read_plain(beginning: Vec<u8>, input: impl Read, device: Option<usize>) -> Re
     }
     let all = beginning.as_slice().chain(input);
     match format {
-        Format::Rmm => Program::of(rmm::Rows::new(all)?),
-        Format::Lifetimes => Program::of(lifetimes::read(all)?.into_iter().map(Ok)),
+        Format::Rmm => Program::around(rmm::Rows::new(all)?),
+        Format::Lifetimes => {
+            let (rows, damages) = lifetimes::salvage(all)?;
+            Program::around(rows.into_iter().map(Ok).chain(damages.into_iter().map(Err)))
+        }
         Format::Pickle => snapshot(all, device),
         Format::EventLog => event_log(all, device),
         format => recorded(format, all, device),
