@@ -3,6 +3,7 @@
 //! What a file is says its content, not its name.
 
 mod ascend;
+mod ascend_db;
 mod event_log;
 mod held;
 mod kineto;
@@ -35,7 +36,7 @@ use std::io::Read;
 pub const FORMATS: &str = "RMM's CSV (Thread,Time,Action,Pointer,Size,Stream; also record, wait, sync and mark), \
                            lifetimes (id,lower,upper,size), a memory snapshot of PyTorch (pickle), operator_memory.csv \
                            or memory_record.csv of the Ascend profiler, msMemScope's CSV, a Chrome trace with [memory] \
-                           events (JSON), Nsight Systems' SQLite, or weir's own event log; packed by gzip or zstd or not";
+                           events (JSON), Nsight Systems' or the Ascend profiler's SQLite, or weir's own event log; packed by gzip or zstd or not";
 
 /// So many bytes say what a file is.
 const SNIFFED: u64 = 64 << 10;
