@@ -15,6 +15,7 @@ mod pool;
 #[cfg(test)]
 mod scale;
 mod settle;
+mod stated;
 mod unrecorded;
 
 pub use blocks::FreeBlock;
