@@ -282,7 +282,8 @@ fn blocks_without_addresses_are_segments_of_their_own() {
     let bytes = Part { from: None, to: Some(Place::Record(2)) }.of(&whole).unwrap();
     let opened = source::read("placeless", &bytes).unwrap();
     let mut out = Vec::new();
-    export::write(Format::Pickle, &opened, &bytes, &mut out).unwrap();
+    let notes = export::write(Format::Pickle, &opened, &bytes, &mut out).unwrap();
+    assert!(notes.iter().any(|note| note.contains("does not say which stream")), "{notes:?}");
     let program = "import pickle, sys\nfor s in pickle.load(sys.stdin.buffer)['segments']:\n \
                    print(s['total_size'], [b['state'] for b in s['blocks']])";
     if let Some(said) = python(program, &["pickle"], &out) {

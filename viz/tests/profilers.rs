@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use weir_viz::import::{self, Op};
-use weir_viz::model::{Fact, Model};
+use weir_viz::model::{Fact, Kind, Model};
 use weir_viz::source::{self, Opened};
 
 fn file(name: &str, text: &str) -> PathBuf {
@@ -141,6 +141,19 @@ fn a_trace_is_read_in_the_order_of_time() {
     assert_eq!(pool.definition.unwrap().base.0 + model.lives[1].offset.0, 8192);
     assert_eq!(opened.origin.notes[0], "1 events about the host's memory are left out");
     assert!(!model.unrecorded.has(Fact::Addresses) && model.unrecorded.has(Fact::Streams));
+}
+
+/// What an event states is so from its call on, not from a record before: the malloc is among who held the peak.
+#[test]
+fn what_a_call_states_that_it_leaves_it_makes_so() {
+    let model = open("stated", TRACE).model;
+    let (bytes, peak) = model.pools[0].used.peak();
+    let peak = peak.expect("in the log");
+    assert_eq!((bytes, model.events.kind(peak)), (1536, Kind::Malloc));
+    let live: u64 = model.lives.iter().filter(|life| life.live_after(peak)).map(|life| life.given.0).sum();
+    assert_eq!(live, 1536);
+    let (_, reserved) = model.pools[0].reserved.peak();
+    assert!(reserved.is_none_or(|reserved| model.events.kind(reserved) == Kind::Malloc));
 }
 
 #[test]

@@ -14,6 +14,8 @@ pub(crate) enum Probe {
     Library(&'static str),
     /// A file or folder at this place.
     File(&'static str),
+    /// A module of Python's; its package is pip's.
+    Module(&'static str),
 }
 
 /// Something that a part of the project needs.
@@ -25,7 +27,7 @@ pub(crate) struct Need {
     pub(crate) why: &'static str,
     /// How to tell that it is there.
     pub(crate) probe: Probe,
-    /// The Debian package that has it.
+    /// The Debian package that has it, or pip's.
     pub(crate) package: &'static str,
 }
 
@@ -64,6 +66,17 @@ pub(crate) const BROWSER: Need = Need {
     probe: Probe::Program(&["chromium", "chromium-browser", "google-chrome"]),
     package: "chromium",
 };
+
+/// What else reads the exports. Used where it is and never installed.
+pub(crate) const READERS: [Need; 3] = [
+    Need { what: "python3", why: "unpickling exports", probe: Probe::Program(&["python3"]), package: "python3" },
+    module("pyarrow"),
+    module("duckdb"),
+];
+
+const fn module(name: &'static str) -> Need {
+    Need { what: name, why: "reading exported tables", probe: Probe::Module(name), package: name }
+}
 
 /// What the window opens at run time.
 pub(crate) const WINDOW: [Need; 8] = [
@@ -198,7 +211,13 @@ fn present(probe: Probe) -> bool {
         Probe::Program(names) => names.iter().any(|name| find_program(name).is_some()),
         Probe::Library(name) => library_known(name),
         Probe::File(path) => std::path::Path::new(path).exists(),
+        Probe::Module(name) => has_module(name),
     }
+}
+
+fn has_module(name: &str) -> bool {
+    let output = Command::new("python3").args(["-c", &format!("import {name}")]).output();
+    output.is_ok_and(|output| output.status.success())
 }
 
 fn library_known(name: &str) -> bool {
@@ -231,8 +250,14 @@ fn describe(missing: &[Need]) -> Option<String> {
         return None;
     }
     let names: Vec<_> = missing.iter().map(|need| need.what).collect();
-    let packages: Vec<_> = missing.iter().map(|need| need.package).collect();
-    Some(format!("missing: {}; on Debian, run: apt-get install {}", names.join(", "), packages.join(" ")))
+    let packages = |of_python: bool| -> Vec<&str> {
+        let of = |need: &&Need| matches!(need.probe, Probe::Module(_)) == of_python;
+        missing.iter().filter(of).map(|need| need.package).collect()
+    };
+    let lines = [("; on Debian, run: apt-get install ", packages(false)), ("; run: pip install ", packages(true))];
+    let lines = lines.into_iter().filter(|(_, packages)| !packages.is_empty());
+    let lines: String = lines.map(|(line, packages)| line.to_owned() + &packages.join(" ")).collect();
+    Some(format!("missing: {}{lines}", names.join(", ")))
 }
 
 #[cfg(test)]
@@ -250,6 +275,13 @@ mod tests {
     fn what_is_missing_is_named_with_the_line_to_run() {
         let line = System::new(Permission::Forbidden).ensure(&[NOWHERE]).expect_err("it is there");
         assert_eq!(line, "missing: a program of the future; on Debian, run: apt-get install no-such-package");
+    }
+
+    #[test]
+    fn modules_of_python_come_from_pip() {
+        let module = Need { what: "reader", probe: Probe::Module("no_such_module"), package: "reader", ..NOWHERE };
+        let line = System::new(Permission::Forbidden).ensure(&[module, NOWHERE]).expect_err("they are there");
+        assert!(line.ends_with("on Debian, run: apt-get install no-such-package; run: pip install reader"), "{line}");
     }
 
     #[test]

@@ -52,7 +52,7 @@ impl Drop for Checkout {
 
 /// Commands that need nothing but a log. The others build or measure something; that their examples are accepted is
 /// tested with the command line.
-const COMMANDS: [&str; 8] = ["replay", "viz", "check", "report", "explain", "compare", "completions", "man"];
+const COMMANDS: [&str; 9] = ["replay", "viz", "check", "export", "report", "explain", "compare", "completions", "man"];
 
 #[cfg(unix)]
 #[test]
@@ -77,7 +77,9 @@ fn the_examples_of_the_help_work_as_they_are_typed() {
         }
         assert!(count > 0, "no example in the help of {command}");
     }
-    for made in ["target/demo/what-if.log", "target/demo/report.html", "target/demo/timeline.png"] {
+    for made in
+        ["target/demo/what-if.log", "target/demo/report.html", "target/demo/timeline.png", "target/demo/trace.json"]
+    {
         assert!(checkout.0.join(made).metadata().is_ok_and(|file| file.len() > 1_000), "{made}");
     }
 }

@@ -161,6 +161,29 @@ fn an_unreadable_file_is_status_2_and_says_where() {
     std::fs::remove_dir_all(&folder).expect("removable");
 }
 
+/// As `report` reads them: the log began in the middle, a free is missing, and one row is none.
+#[test]
+fn rows_that_make_no_sense_are_left_out_and_named() {
+    let folder = Folder::new("sense");
+    let file = folder.log(
+        "1,1,free,0x9,8,0\n1,1,allocate,0x1,100,0\n1,1,allocate,soon,7,0\n1,1,allocate,0x1,200,0\n1,1,free,0x1,200,0\n",
+    );
+    let value = json(&file, "");
+    assert_eq!(["mallocs", "frees"].map(|key| number(&value, key)), [2, 2]);
+    let text = String::from_utf8_lossy(&replay(&file, "").stdout).into_owned();
+    for note in [
+        "note: left out: line 2, column Pointer: found 0x9; expected an address that an earlier row allocated",
+        "note: left out: line 4, column Pointer: found \"soon\"; expected an address",
+        "note: 1 blocks end where their address is allocated again: no row frees them",
+    ] {
+        assert!(text.contains(note), "{note}: {text}");
+    }
+    let report =
+        Command::new(env!("CARGO_BIN_EXE_xtask")).args(["report", &file, "--json"]).output().expect("xtask runs");
+    let report: Value = serde_json::from_slice(&report.stdout).expect("JSON");
+    assert_eq!(report["peak_used_bytes"], value["peak_requested_bytes"]);
+}
+
 /// A folder of this test's own, gone at the end.
 struct Folder(PathBuf);
 

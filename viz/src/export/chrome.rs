@@ -28,13 +28,14 @@ pub(super) fn write(model: &Model, out: &mut impl Write) -> Result<()> {
     trace.out.write_all(b"\n]}\n")
 }
 
-/// When the slice of each call begins and how long it is, so that none overlap on a stream.
+/// When the slice of each call begins and how long it is, so that none overlap on a stream and none begins before an
+/// earlier one.
 fn calls(model: &Model) -> HashMap<EventIx, (u64, u64)> {
     let mut last: HashMap<StreamId, (EventIx, u64)> = HashMap::new();
-    let mut slices = HashMap::new();
+    let (mut slices, mut latest) = (HashMap::new(), 0);
     for (event, stamped) in super::records(model) {
         let Some(stream) = stream_of(&stamped.record) else { continue };
-        let mut begin = stamped.time.0;
+        let mut begin = stamped.time.0.max(latest);
         if let Some((before, begun)) = last.get(&stream) {
             // What has the same time is drawn a nanosecond apart.
             begin = begin.max(begun + 1);
@@ -42,6 +43,7 @@ fn calls(model: &Model) -> HashMap<EventIx, (u64, u64)> {
         }
         slices.insert(event, (begin, LONGEST));
         last.insert(stream, (event, begin));
+        latest = begin;
     }
     slices
 }
@@ -86,7 +88,10 @@ impl<W: Write> Trace<'_, '_, W> {
             self.put(&json!({ "ph": "M", "name": "process_name", "pid": at + 1, "args": { "name": name } }))?;
         }
         for (at, stream) in model.streams.iter().enumerate() {
-            let name = format!("stream {}", stream.id);
+            let name = match model.unrecorded.has(Fact::Streams) {
+                true => "stream not recorded".to_owned(),
+                false => format!("stream {}", stream.id),
+            };
             self.put(
                 &json!({ "ph": "M", "name": "thread_name", "pid": STREAMS, "tid": at, "args": { "name": name } }),
             )?;
@@ -169,11 +174,12 @@ impl<W: Write> Trace<'_, '_, W> {
         let name = if label.is_empty() { format!("{} B", life.given.0) } else { label.to_owned() };
         let time = micros(model.events.time(event));
         let (ph, pid) = (if born { "b" } else { "e" }, life.pool.0 + 1);
+        let stream = Some(stream_number(model, life.stream)).filter(|_| !model.unrecorded.has(Fact::Streams));
         let source = life.source.map_or("not recorded", weir::trace::Source::name);
         if born || life.born().is_some() {
             self.put(&json!({
                 "ph": ph, "cat": "allocation", "id": life.id.0, "name": name, "pid": pid, "tid": 0, "ts": time,
-                "args": { "bytes": life.given.0, "source": source, "stream": stream_number(model, life.stream) }
+                "args": { "bytes": life.given.0, "source": source, "stream": stream }
             }))?;
         }
         self.memory(event, at, born)?;

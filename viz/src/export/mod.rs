@@ -153,6 +153,8 @@ fn notes(format: Format, opened: &Opened) -> Vec<String> {
     };
     let placed = matches!(format, Format::Rmm | Format::RmmOrder | Format::Pickle | Format::Chrome);
     note(placed && lacks(Fact::Addresses), "the log has no addresses: those in the file only tell blocks apart");
+    let streams = matches!(format, Format::Rmm | Format::RmmOrder | Format::Pickle);
+    note(streams && lacks(Fact::Streams), "the log does not say which stream: 0 stands in the file for all");
     note(
         format == Format::Pickle && lacks(Fact::Reserved),
         "the log does not say what is reserved: segments are what blocks touch",

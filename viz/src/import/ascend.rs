@@ -196,6 +196,12 @@ pub(super) fn sums(bytes: &[u8]) -> Result<Recording, ImportError> {
             Err(error) => recording.damage(error),
         }
     }
+    chosen(&mut recording, components);
+    Ok(recording)
+}
+
+/// Of several components' sums one is shown, and the others are counted.
+pub(super) fn chosen(recording: &mut Recording, mut components: BTreeMap<String, Vec<Happening>>) {
     let known = COMPONENTS.iter().find(|known| components.contains_key(**known)).map(|known| (*known).to_owned());
     if let Some(chosen) = known.or_else(|| components.keys().next().cloned()) {
         recording.happenings = components.remove(&chosen).unwrap_or_default();
@@ -205,5 +211,4 @@ pub(super) fn sums(bytes: &[u8]) -> Result<Recording, ImportError> {
         recording.notes.extend(left);
     }
     recording.sort();
-    Ok(recording)
 }

@@ -42,13 +42,7 @@ pub(super) fn is_header(line: &str) -> bool {
     columns(&StringRecord::from(line.split(',').map(str::trim).collect::<Vec<_>>())).is_some()
 }
 
-/// Reads the lifetimes as the rows of one stream.
-pub(super) fn read(input: impl Read) -> Result<Vec<Row>, ImportError> {
-    let (rows, damages) = salvage(input)?;
-    damages.into_iter().next().map_or(Ok(rows), Err)
-}
-
-/// Reads what can be read of them, and what is wrong with the others.
+/// The lifetimes as the rows of one stream, and what is wrong with those that cannot be read.
 pub(super) fn salvage(input: impl Read) -> Result<(Vec<Row>, Vec<ImportError>), ImportError> {
     let mut reader = ReaderBuilder::new().flexible(true).trim(Trim::All).from_reader(input);
     let header = reader.headers().map_err(|error| unreadable(&error))?;
@@ -133,7 +127,10 @@ mod tests {
     use super::*;
 
     fn read_text(text: &str) -> Result<Vec<(Action, u64, u64)>, ImportError> {
-        let rows = read(text.as_bytes())?;
+        let (rows, damages) = salvage(text.as_bytes())?;
+        if let Some(first) = damages.into_iter().next() {
+            return Err(first);
+        }
         Ok(rows.into_iter().map(|row| (row.action, row.pointer, row.size.unwrap_or(0))).collect())
     }
 

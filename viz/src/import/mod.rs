@@ -3,6 +3,7 @@
 //! What a file is says its content, not its name.
 
 mod ascend;
+mod ascend_db;
 mod event_log;
 mod held;
 mod kineto;
@@ -35,7 +36,7 @@ use std::io::Read;
 pub const FORMATS: &str = "RMM's CSV (Thread,Time,Action,Pointer,Size,Stream; also record, wait, sync and mark), \
                            lifetimes (id,lower,upper,size), a memory snapshot of PyTorch (pickle), operator_memory.csv \
                            or memory_record.csv of the Ascend profiler, msMemScope's CSV, a Chrome trace with [memory] \
-                           events (JSON), Nsight Systems' SQLite, or weir's own event log; packed by gzip or zstd or not";
+                           events (JSON), Nsight Systems' or the Ascend profiler's SQLite, or weir's own event log; packed by gzip or zstd or not";
 
 /// So many bytes say what a file is.
 const SNIFFED: u64 = 64 << 10;
@@ -104,8 +105,11 @@ fn read_plain(beginning: Vec<u8>, input: impl Read, device: Option<usize>) -> Re
     }
     let all = beginning.as_slice().chain(input);
     match format {
-        Format::Rmm => Program::of(rmm::Rows::new(all)?),
-        Format::Lifetimes => Program::of(lifetimes::read(all)?.into_iter().map(Ok)),
+        Format::Rmm => Program::around(rmm::Rows::new(all)?),
+        Format::Lifetimes => {
+            let (rows, damages) = lifetimes::salvage(all)?;
+            Program::around(rows.into_iter().map(Ok).chain(damages.into_iter().map(Err)))
+        }
         Format::Pickle => snapshot(all, device),
         Format::EventLog => event_log(all, device),
         format => recorded(format, all, device),

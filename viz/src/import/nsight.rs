@@ -1,6 +1,7 @@
 //! Nsight Systems' export to SQLite: `CUDA_GPU_MEMORY_USAGE_EVENTS` and, of pools, `CUDA_GPU_MEMORY_POOL_EVENTS`. A pool for
 //! each of CUDA's, and one for what is allocated without.
 
+use super::ascend_db;
 use super::recording::{Happening, Recording, What};
 use super::row::{ImportError, Spot, StreamKey};
 use super::sqlite::{Database, Table, Value};
@@ -16,14 +17,14 @@ const ALLOCATION: i64 = 0;
 const TRIMMED: i64 = 3;
 
 /// A row by the names of its columns. What is NULL or no number is not there.
-struct Named<'t> {
-    table: &'t Table,
-    row: &'t [Value],
-    at: Spot,
+pub(super) struct Named<'t> {
+    pub(super) table: &'t Table,
+    pub(super) row: &'t [Value],
+    pub(super) at: Spot,
 }
 
 impl Named<'_> {
-    fn get(&self, column: &str) -> Option<u64> {
+    pub(super) fn get(&self, column: &str) -> Option<u64> {
         self.signed(column).map(i64::cast_unsigned)
     }
 
@@ -31,7 +32,7 @@ impl Named<'_> {
         self.row.get(self.table.column(column)?)?.integer()
     }
 
-    fn needed(&self, column: &'static str) -> Result<u64, ImportError> {
+    pub(super) fn needed(&self, column: &'static str) -> Result<u64, ImportError> {
         self.get(column).ok_or_else(|| ImportError {
             at: self.at,
             column: Some(column),
@@ -65,16 +66,21 @@ impl Pools {
     }
 }
 
-/// What such a file recorded.
+/// What a database recorded: such a one, or one of the Ascend profilers.
 pub(super) fn record(bytes: &[u8]) -> Result<Recording, ImportError> {
     let database = Database::open(bytes)?;
     let tables = database.tables()?;
+    if let Some(recording) = ascend_db::record(&database, &tables) {
+        return Ok(recording);
+    }
     let find = |name: &str| tables.iter().find(|table| table.name == name);
     let usage = find(USAGE).ok_or_else(|| ImportError {
         at: Spot::File,
         column: None,
-        found: format!("an SQLite file of {} tables without {USAGE}", tables.len()),
-        expected: "Nsight Systems' export of a run with --cuda-memory-usage=true".to_owned(),
+        found: format!("an SQLite file of {} tables without {USAGE}, OP_MEMORY and MEMORY_RECORD", tables.len()),
+        expected: "Nsight Systems' export of a run with --cuda-memory-usage=true, or an Ascend profiler's database of \
+                   a run with profile_memory=True"
+            .to_owned(),
     })?;
     let names = find("StringIds").map(|table| strings(&database, table)).unwrap_or_default();
     let unrecorded = Unrecorded::of(&[Fact::Source, Fact::Order, Fact::Rounding, Fact::Limit]);
@@ -113,7 +119,7 @@ pub(super) fn record(bytes: &[u8]) -> Result<Recording, ImportError> {
     Ok(recording)
 }
 
-fn strings(database: &Database<'_>, table: &Table) -> HashMap<u64, String> {
+pub(super) fn strings(database: &Database<'_>, table: &Table) -> HashMap<u64, String> {
     let (Some(id), Some(value)) = (table.column("id"), table.column("value")) else { return HashMap::new() };
     let (rows, _) = database.rows(table);
     let pair = |row: Vec<Value>| match (row.get(id)?.integer(), row.get(value)) {

@@ -6,6 +6,9 @@ use std::collections::HashMap;
 use weir::driver::Properties;
 use weir::policy::{PoolConfig, UseUntil};
 
+/// Rows that are told one by one.
+const MOST_TOLD: usize = 5;
+
 /// One row. Blocks, streams and events are numbered in the order of their first appearance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
@@ -178,6 +181,46 @@ impl Program {
         Ok(program)
     }
 
+    /// The program of the rows that make sense, as the other readers of logs take them; a note says of each of the others
+    /// what is wrong with it. A block whose free is missing ends where its address is allocated again.
+    pub(super) fn around(rows: impl IntoIterator<Item = Result<Row, ImportError>>) -> Result<Self, ImportError> {
+        let (mut builder, mut wrong) = (Builder::default(), Vec::new());
+        for row in rows {
+            let op = row.and_then(|row| {
+                let again =
+                    row.action == Action::Allocate && row.size != Some(0) && builder.live.contains_key(&row.pointer);
+                if !again {
+                    return builder.op(&row);
+                }
+                let freed = builder.free(&Row { action: Action::Free, size: None, ..row.clone() })?;
+                builder.program.ops.push(freed);
+                builder.unfreed += 1;
+                builder.op(&row)
+            });
+            match op {
+                Ok(op) => builder.program.ops.push(op),
+                Err(error) => wrong.push(error),
+            }
+        }
+        let Builder { mut program, events, unfreed, .. } = builder;
+        program.events = events.len();
+        if program.blocks.is_empty()
+            && let Some(first) = wrong.first()
+        {
+            return Err(first.clone());
+        }
+        program.notes.extend(wrong.iter().take(MOST_TOLD).map(|error| format!("left out: {error}")));
+        if wrong.len() > MOST_TOLD {
+            program.notes.push(format!("left out: {} more rows", wrong.len() - MOST_TOLD));
+        }
+        if unfreed > 0 {
+            program
+                .notes
+                .push(format!("{unfreed} blocks end where their address is allocated again: no row frees them"));
+        }
+        Ok(program)
+    }
+
     /// The sizes of all allocations together.
     #[must_use]
     pub fn total(&self) -> u64 {
@@ -227,6 +270,8 @@ struct Builder {
     streams: HashMap<u64, usize>,
     events: HashMap<u64, usize>,
     order: Order,
+    /// Blocks that ended without a free.
+    unfreed: u64,
 }
 
 impl Builder {

@@ -167,7 +167,11 @@ impl Builder {
         let pool = &mut self.model.pools[at.at()];
         pool.used = making.used.finish();
         pool.reserved = making.reserved.finish();
-        let stated = |all: &[(EventIx, u64)]| all.first().map(|first| Curve::new(first.1, all));
+        let (events, lives) = (&self.model.events, &self.model.lives);
+        let stated = |all: &[(EventIx, u64)]| {
+            let sums = super::stated::in_effect(events, lives, at, all);
+            all.first().map(|first| Curve::new(first.1, &sums))
+        };
         let (used, reserved) = (stated(&making.stated_used), stated(&making.stated_reserved));
         let counted = used.is_none() && reserved.is_none();
         pool.used = used.unwrap_or_else(|| std::mem::take(&mut pool.used));

@@ -17,6 +17,7 @@ mod presence;
 #[cfg(test)]
 mod scale;
 mod settle;
+mod stated;
 mod stays;
 mod summary;
 mod unrecorded;

@@ -26,8 +26,9 @@ pub(super) enum When {
     Anywhere,
     /// The destruction of a granule that could not be mapped.
     NotMapped,
-    /// The first destruction of a granule that was kept apart. How many of them went before it the log does not say.
-    KeptApart,
+    /// The destruction of a granule that was kept apart, behind so many that went. That number is not in the log; but what a
+    /// trim left tells it.
+    KeptApart(u64),
     /// The first one about an address that is in none of these: what the log says was done.
     Outside(Vec<Range<u64>>),
 }
@@ -205,7 +206,7 @@ impl Window<'_> {
                 let range = self.range(pool, offset, granules);
                 When::At(DevicePtr(range.end - self.granularity(pool)))
             }
-            _ => When::KeptApart,
+            _ => When::KeptApart(0),
         }
     }
 }

@@ -116,7 +116,7 @@ pub fn run(plan: &Plan) -> io::Result<Report> {
         let (steps, store) = match (plan.judge, &plan.log) {
             (Judge::All, _) => (length(seed).min(left), Store::Nowhere),
             (Judge::Simulation, None) => (left, Store::Nowhere),
-            (Judge::Simulation, Some(log)) => (left, Store::File(BufWriter::new(File::create(log)?))),
+            (Judge::Simulation, Some(log)) => (left, Store::File(BufWriter::new(File::create(partial(log))?))),
         };
         let last = steps == left;
         let surroundings = Surroundings::new(seed, plan.faults);
@@ -125,6 +125,9 @@ pub fn run(plan: &Plan) -> io::Result<Report> {
         report.digest = report.digest.rotate_left(7) ^ outcome.digest;
         if let Store::File(mut file) = outcome.store {
             file.flush()?;
+            if let Some(log) = &plan.log {
+                std::fs::rename(partial(log), log)?;
+            }
         }
         if let Some(failure) = outcome.failure {
             report.found = Some(found(plan, &surroundings, (&outcome.ops, outcome.tally), failure, &report)?);
@@ -156,5 +159,16 @@ fn found(
 fn write_log(surroundings: &Surroundings, ops: &[op::Op], log: &Path) -> io::Result<()> {
     let outcome = program::written(surroundings, ops, Store::Kept(Vec::new()));
     let Store::Kept(bytes) = outcome.store else { return Ok(()) };
-    std::fs::write(log, bytes)
+    std::fs::write(partial(log), bytes)?;
+    std::fs::rename(partial(log), log)
+}
+
+/// What a log is called until it is whole. What is no file, as a device is none, is written to as it is.
+fn partial(log: &Path) -> PathBuf {
+    if log.metadata().is_ok_and(|there| !there.is_file()) {
+        return log.to_path_buf();
+    }
+    let mut name = log.as_os_str().to_owned();
+    name.push(".part");
+    name.into()
 }

@@ -32,7 +32,8 @@ pub(crate) fn parser() -> Command {
         .after_help(format!(
             "What is missing in a log is held against nobody. A block leaks that is live when its pool is destroyed, or at \
              a mark of the name `{END_OF_PROGRAM}`.\n\n\
-             Example:\n  cargo xtask check target/demo/trace.log\n\n\
+             Examples:\n  cargo xtask check target/demo/trace.log\n  \
+             cargo xtask check target/demo/trace.log --from 1000 --to 2000\n\n\
              Exit status: 0 nothing found, 1 findings, 2 a file that cannot be read.",
         ))
 }

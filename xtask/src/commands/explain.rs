@@ -27,8 +27,11 @@ held against the first one. Every free block is listed with why it was passed ov
 The verdict splits the needed bytes: free and usable (fragmentation, where they lie in pieces), free but not ordered
 before the stream's next work (stream order), and not there (real demand).
 
-Exit status: 0 explained, 1 not recorded (the log's beginning or records are lost, or the two part), 2 a file that
-cannot be read, or no such allocation or record.";
+--to spares reading what comes after the decision; a part that begins late is not enough, for what the runtime knew is not
+in it.
+
+Exit status: 0 explained, 1 not recorded (another allocator's log, the log's beginning or records are lost, or the two
+part), 2 a file that cannot be read, or no such allocation or record.";
 
 pub(crate) fn parser() -> Command {
     let number = |name: &'static str, help: &'static str| {

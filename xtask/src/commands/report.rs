@@ -17,6 +17,7 @@ const HELP: &str = "\
 Examples:
   cargo xtask report target/demo/trace.log
   cargo xtask report target/demo/trace.log --html target/demo/report.html
+  cargo xtask report target/demo/trace.log --to 2000
   cargo xtask report target/demo/trace.log --fail-if 'peak_reserved > 1.05 * peak_used' --fail-if 'leaks > 0'
 
 leaks are blocks that are live when their pool is destroyed, or at a mark `end of program`; null where blocks are live at

@@ -2,7 +2,7 @@
 
 use crate::commands::{firmware, no_install};
 use crate::failure::Failure;
-use crate::packages::{BROWSER, C_COMPILER, CXX_COMPILER, Need, Permission, System};
+use crate::packages::{BROWSER, C_COMPILER, CXX_COMPILER, Need, Permission, READERS, System};
 use crate::project;
 use crate::step;
 use clap::{ArgMatches, Command};
@@ -27,6 +27,9 @@ pub(crate) fn all(system: &System) -> Result<(), Failure> {
     let cxx = part(system, &[CXX_COMPILER], "the C programs compiled as C++");
     // The test itself finds out again; here it is only told.
     let _ = part(&System::new(Permission::Forbidden), &[BROWSER], "a browser's look at the report");
+    for reader in READERS {
+        let _ = part(&System::new(Permission::Forbidden), &[reader], &format!("what {} reads of exports", reader.what));
+    }
     // With its window, which is tested without one: no display and no system package.
     let mut command = project::cargo(["test", "--package", "weir-viz", "--features", "drive,parquet"]);
     step::run("tests of the viewer", &mut command)?;
