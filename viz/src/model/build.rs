@@ -8,8 +8,8 @@ use super::owners::Spans;
 use super::stays::Stays;
 use super::summary::Summary;
 use super::{
-    Curve, Definition, EventIx, Fact, Gap, Kind, Lanes, LifeIx, Link, MarkAt, Model, NameIx, Oddity, Pool, PoolIx, Run,
-    Stream, StreamIx, Unrecorded,
+    Curve, Definition, EventIx, Fact, Gap, Hole, Kind, Lanes, LifeIx, Link, MarkAt, Model, NameIx, Oddity, Pool,
+    PoolIx, Run, Stream, StreamIx, Unrecorded,
 };
 use foldhash::HashMap;
 use weir::driver::Properties;
@@ -189,6 +189,7 @@ impl Builder {
             pool.runs.push(Run::from_span(span, None, None));
         }
         pool.runs.sort_by_key(|r| (r.since, r.start, r.end));
+        pool.holes = Hole::between(&pool.runs);
         pool.covered = merged(pool.runs.iter().map(|run| (run.start, run.end)).collect());
         let mut lives = std::mem::take(&mut making.before);
         let unordered = lives.len();
@@ -324,6 +325,7 @@ impl Builder {
             lives: Vec::new(),
             runs: Vec::new(),
             covered: Vec::new(),
+            holes: Vec::new(),
             stays: Stays::default(),
             summary: Summary::default(),
             owned: Owned::default(),

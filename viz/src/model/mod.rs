@@ -32,7 +32,7 @@ pub use index::{EventIx, FindingIx, LifeIx, NameIx, PoolIx, StreamIx};
 pub use lanes::{Act, Arrow, Arrows, Lane, Lanes, Tie};
 pub use life::{Birth, Death, Life, WaitedFor};
 pub use owners::Link;
-pub use pool::{Definition, Pool, Run, Signs, State};
+pub use pool::{Definition, Hole, Pool, Run, Signs, State};
 pub use summary::{Part, Patch};
 pub use unrecorded::{Fact, Unrecorded};
 

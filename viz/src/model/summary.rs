@@ -12,7 +12,7 @@ const SIZES: u32 = 7;
 /// Parts of all addresses that are told apart.
 const ROWS: u64 = 512;
 /// Pools of fewer allocations are drawn one by one.
-const FEW: usize = 20_000;
+const FEW: usize = 4_000;
 
 /// Allocations of one stream in one block of records and one part of the addresses.
 #[derive(Clone, Copy, Debug, PartialEq)]

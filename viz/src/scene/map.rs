@@ -15,6 +15,10 @@ const MOST_RUNS: Most = Most { exact: 1_500, cells: 2_500 };
 const MOST_LIVES: Most = Most { exact: 4_000, cells: 6_500 };
 /// Of all rectangles, the first so many carry an edge mark.
 const MOST_EDGES: usize = 1_000;
+/// The class of addresses without memory; streams have their ranks.
+const HOLE: u32 = u32::MAX;
+/// Smaller ones in either direction are painted as such.
+const SMALL: f32 = 2.0;
 /// Allocations that carry their name, at most.
 const MOST_NAMES: usize = 400;
 /// Lines to earlier and later owners, at most.
@@ -90,11 +94,16 @@ fn mapped(context: &Context<'_>, paint: &mut Paint) {
 fn lives(context: &Context<'_>, paint: &mut Paint) {
     let tiling = tile(tiles(context), context.frame.map.area, MOST_LIVES);
     for rank in &tiling.order {
-        class(context, paint, &tiling, *rank);
+        match *rank {
+            HOLE => holes(context, paint, &tiling),
+            rank => class(context, paint, &tiling, rank),
+        }
     }
     names(context, paint, &tiling.exact);
     for (rank, rect) in &tiling.pins {
-        paint.rect(*rect, context.palette.stream(*rank as usize));
+        let palette = context.palette;
+        let color = if *rank == HOLE { palette.hole.mix(palette.ink, 90) } else { palette.stream(*rank as usize) };
+        paint.rect(*rect, color);
     }
 }
 
@@ -117,7 +126,23 @@ fn tiles(context: &Context<'_>) -> Vec<Tile> {
             }
         });
     });
+    let small = |rect: &Rect| rect.w < SMALL || rect.h < SMALL;
+    let holes = context.pool().into_iter().flat_map(|pool| &pool.holes).map(|hole| {
+        let until = hole.until.map_or_else(|| context.extent(), place);
+        frame.map.pixels(place(hole.since), until, hole.start, hole.end)
+    });
+    // Where they are large, nothing is painted over the ground.
+    tiles.extend(holes.filter(small).map(|rect| Tile { rect, class: HOLE, tag: 0, cover: 1.0 }));
     tiles
+}
+
+/// Small addresses without memory between allocations: a thing of its own, so that none is lost among them.
+fn holes(context: &Context<'_>, paint: &mut Paint, tiling: &Tiling) {
+    let (palette, of_class) = (context.palette, tiling.cells.range((HOLE, 0)..=(HOLE, u8::MAX)));
+    let color = palette.hole.mix(palette.ink, 90);
+    paint.rects(of_class.flat_map(|(_, rects)| rects.iter().copied()).collect(), color);
+    let rare = tiling.rare.iter().filter(|r| r.0 == HOLE).map(|r| r.1);
+    paint.rects(rare.collect(), color);
 }
 
 /// The allocations of one stream.
