@@ -59,7 +59,7 @@ pub(crate) const LIBCLANG: Need = Need {
 pub(crate) const VALGRIND: Need =
     Need { what: "valgrind", why: "counting instructions", probe: Probe::Program(&["valgrind"]), package: "valgrind" };
 
-/// A browser, which looks at the report's page. Large, so it is used where it is and never installed.
+/// A browser, which looks at the report's page. Large, so that only `ci` installs it.
 pub(crate) const BROWSER: Need = Need {
     what: "a browser",
     why: "looking at the report's page",

@@ -3,7 +3,7 @@
 use crate::commands::{bench, bindgen, explore, no_install, sanitize, sim, size, test};
 use crate::cross::Compiler;
 use crate::failure::Failure;
-use crate::packages::{LIBCLANG, Permission, System};
+use crate::packages::{BROWSER, LIBCLANG, Permission, System};
 use crate::panic_check;
 use crate::project;
 use crate::step;
@@ -28,7 +28,7 @@ const PARTS: [Part; 11] = [
     Part { name: "sanitize", run: sanitize::affordable },
     Part { name: "bench", run: bench::regressions },
     // Last: the output ends with the test runner's summary.
-    Part { name: "test", run: test::all },
+    Part { name: "test", run: tests },
 ];
 
 pub(crate) fn parser() -> Command {
@@ -55,6 +55,13 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Every test, the browser's look at the report too: here it is worth the download. Where it cannot be had, the tests say
+/// so.
+fn tests(system: &System) -> Result<(), Failure> {
+    let _ = system.ensure(&[BROWSER]);
+    test::all(system)
 }
 
 fn fmt() -> Result<(), Failure> {
