@@ -142,7 +142,7 @@ pub fn load(path: &Path, progress: &Progress) -> Result<Vec<u8>, SourceError> {
         progress.look().map_err(|stopped| SourceError::stopped(&name, stopped))?;
         return match unpacked.damage {
             Some(damage) if unpacked.bytes.is_empty() => Err(fail(damage, COPY_AGAIN)),
-            damage => as_log(&name, unpacked.bytes, damage.as_deref()),
+            damage => as_log(&name, unpacked.bytes, damage.as_deref(), progress),
         };
     }
     if found.len() > SNIFFED
@@ -155,7 +155,7 @@ pub fn load(path: &Path, progress: &Progress) -> Result<Vec<u8>, SourceError> {
     }
     file.read_to_end(&mut bytes).map_err(unreadable)?;
     let beside = beside(path, &bytes);
-    as_log(&name, bytes, beside.as_deref())
+    as_log(&name, bytes, beside.as_deref(), progress)
 }
 
 /// What of a file lies in another one: SQLite's newest pages, as long as a program writes.
@@ -186,6 +186,7 @@ pub fn load_part(path: &Path, part: &Part, progress: &Progress) -> Result<Vec<u8
     if Reader::new(&bytes).all(|read| read.is_err()) {
         return read_file(path, &bytes, progress).map(|_| bytes);
     }
+    let _task = progress.begin("taking out the part", Unit::Nothing, None);
     part.of(&bytes).map_err(|error| SourceError {
         name: path.display().to_string(),
         what: error.to_string(),
@@ -194,7 +195,8 @@ pub fn load_part(path: &Path, part: &Part, progress: &Progress) -> Result<Vec<u8
 }
 
 /// A file's bytes as a log: themselves, or what they are translated to where another allocator wrote them.
-fn as_log(name: &str, bytes: Vec<u8>, damage: Option<&str>) -> Result<Vec<u8>, SourceError> {
+fn as_log(name: &str, bytes: Vec<u8>, damage: Option<&str>, progress: &Progress) -> Result<Vec<u8>, SourceError> {
+    let _task = progress.begin("translating", Unit::Nothing, None);
     let Some(translated) = import::translate(&bytes, damage) else {
         return Ok(with_note(bytes, damage));
     };

@@ -81,11 +81,13 @@ pub fn clear() {
 }
 
 /// From now on Ctrl-C, and being asked to end, take half-written files away first; then the process ends by that signal, as
-/// it would have.
+/// it would have. A signal that the process was begun to ignore, as a shell's background jobs are, it goes on to ignore.
 #[cfg(unix)]
 pub fn stop_cleanly() {
     use signal_hook::consts::{SIGINT, SIGTERM};
-    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let heard = [SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(&status, *signal));
+    let Ok(mut signals) = signal_hook::iterator::Signals::new(heard) else { return };
     let wait = move || {
         if let Some(signal) = signals.forever().next() {
             output::abandon();
@@ -96,6 +98,14 @@ pub fn stop_cleanly() {
     let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(wait);
 }
 
+/// Whether a process of this state, as Linux tells it, ignores the signal.
+#[cfg(unix)]
+fn is_ignored(status: &str, signal: i32) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask & (1 << (signal - 1)) != 0
+}
+
 /// Ctrl-C ends the process at once; a file that was half written stays, under its second name.
 #[cfg(not(unix))]
 pub fn stop_cleanly() {}
@@ -104,6 +114,14 @@ pub fn stop_cleanly() {}
 mod tests {
     use super::*;
     use crate::progress::Unit;
+
+    #[cfg(unix)]
+    #[test]
+    fn ignored_signals_are_known() {
+        let status = "Name:\tweir\nSigBlk:\t0000000000000002\nSigIgn:\t0000000000001002\n";
+        assert_eq!([1, 2, 13, 15].map(|signal| is_ignored(status, signal)), [false, true, true, false]);
+        assert!(!is_ignored("", 2), "not told");
+    }
 
     #[test]
     fn a_line_says_how_far_each_task_is_once_one_takes_long() {
