@@ -31,7 +31,7 @@ pub mod tiles;
 mod view;
 
 pub use act::{Along, Input};
-pub use color::{Color, Palette, Theme, source_words};
+pub use color::{Color, Palette, Theme, contrast, source_words};
 pub use describe::{Line, details, headline};
 pub use frame::{Frame, ROW};
 pub use history::History;
