@@ -301,6 +301,7 @@ impl Builder {
             shared_from: (self.model.syncs.len(), self.model.refusals.len()),
             findings: Vec::new(),
             by_source: Default::default(),
+            groups: Default::default(),
         });
         self.making.push(Making::default());
         self.pools.insert(id, at);

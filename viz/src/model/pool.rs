@@ -1,7 +1,8 @@
 //! One pool: its settings, its curves, its allocations, and what was mapped when.
 
 use super::owners::Span;
-use super::{Curve, EventIx, LifeIx};
+use super::{Curve, EventIx, Groups, LifeIx};
+use std::sync::OnceLock;
 use weir::id::PoolId;
 use weir::policy::PoolConfig;
 use weir::trace::{MapReason, UnmapReason};
@@ -79,6 +80,8 @@ pub struct Pool {
     pub findings: Vec<EventIx>,
     /// Mallocs by what they relied on, in the order of `Source::ALL`.
     pub by_source: [Vec<EventIx>; 6],
+    /// Its blocks by label, stream and size, once those were asked for.
+    pub(super) groups: [OnceLock<Groups>; 3],
 }
 
 impl Pool {
