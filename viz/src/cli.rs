@@ -1,11 +1,11 @@
 //! The command line, and pictures without a window.
 
 use crate::check::{self, Told};
-use crate::model::{Axis, FindingIx};
+use crate::model::{Axis, By, FindingIx};
 use crate::output;
 use crate::part::{Part, Place};
 use crate::png::{self, PngError};
-use crate::scene::{self, Page, Parts, SMALLEST, Scene, Size, Theme, View};
+use crate::scene::{self, ColorBy, Page, Parts, SMALLEST, Scene, Size, Theme, View};
 use crate::search::Query;
 use crate::source::{self, Opened, SourceError};
 use crate::svg;
@@ -30,6 +30,8 @@ FILE is an event log of weir, binary or text, or another allocator's log. Withou
   --to PLACE         load it up to here
   --view WHICH       what the large panel shows: map (default), lanes, flows, state, allocations,
                      decisions or refusals
+  --stack WHICH      the used bytes of the chart, stacked by label, stream or size (the largest seven, and the others)
+  --color WHICH      what blocks of the map are coloured by: stream (default), label, age or source
   --find QUERY       in a table: only what matches, such as `stream:1 >2MiB`, an address, `#17`, a label
   --theme WHICH      light or dark; else a picture is light, and a window as the system's
   --panels           without the list of records and the details
@@ -54,6 +56,10 @@ pub struct Picture {
     pub page: Page,
     /// What is looked for.
     pub find: String,
+    /// What the used bytes are stacked by.
+    pub stack: Option<By>,
+    /// What the blocks of the map are coloured by.
+    pub color: ColorBy,
     /// The id of the allocation to select.
     pub select: Option<u64>,
     /// Which finding to go to, counted from 1.
@@ -77,6 +83,8 @@ impl Default for Picture {
             axis: Axis::Record,
             page: Page::default(),
             find: String::new(),
+            stack: None,
+            color: ColorBy::default(),
             select: None,
             finding: None,
             pool: None,
@@ -139,6 +147,8 @@ impl Command {
                 Long("axis") => picture.axis = axis(&parser.value()?.string()?)?,
                 Long("view") => picture.page = page(&parser.value()?.string()?)?,
                 Long("find") => picture.find = query(parser.value()?.string()?)?,
+                Long("stack") => picture.stack = Some(stack(&parser.value()?.string()?)?),
+                Long("color") => picture.color = color(&parser.value()?.string()?)?,
                 Long("theme") => {
                     picture.theme = theme(&parser.value()?.string()?)?;
                     picture.follows_system = false;
@@ -195,6 +205,15 @@ fn axis(text: &str) -> Result<Axis, UsageError> {
 fn page(text: &str) -> Result<Page, UsageError> {
     let names = || Page::ALL.iter().map(|page| format!("`{}`", page.name())).collect::<Vec<_>>().join(", ");
     Page::named(text).ok_or_else(|| UsageError(format!("--view {text}: expected one of {}", names())))
+}
+
+fn stack(text: &str) -> Result<By, UsageError> {
+    By::named(text).ok_or_else(|| UsageError(format!("--stack {text}: expected `label`, `stream` or `size`")))
+}
+
+fn color(text: &str) -> Result<ColorBy, UsageError> {
+    ColorBy::named(text)
+        .ok_or_else(|| UsageError(format!("--color {text}: expected `stream`, `label`, `age` or `source`")))
 }
 
 fn query(text: String) -> Result<String, UsageError> {
@@ -309,6 +328,7 @@ pub fn view(opened: &Opened, picture: &Picture) -> Result<View, PictureError> {
     view.axis = picture.axis;
     view.page = picture.page;
     view.listing.query.clone_from(&picture.find);
+    (view.stack, view.color) = (picture.stack, picture.color);
     view.title = picture.title.clone().unwrap_or_else(|| opened.name.clone());
     view.notices = opened.first_damages(2);
     if let Some(first) = view.notices.first_mut() {

@@ -2,36 +2,10 @@
 
 mod common;
 
-use common::{Random, training};
+use common::{Random, labelled};
 use std::collections::BTreeMap;
-use weir::id::LabelId;
 use weir::trace::{Record, Stamped};
 use weir_viz::model::{By, Death, EventIx, LifeIx, MOST_GROUPS, Model, PoolIx, total};
-
-const NAMES: [&str; 12] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
-
-/// A training run whose blocks carry labels, some far more often than others.
-fn labelled(seed: u64, labels: u64) -> Vec<Stamped<'static>> {
-    let mut records: Vec<Stamped<'static>> = Vec::new();
-    for stamped in training(seed, 4, 30) {
-        if records.len() == 1 {
-            let names = NAMES.iter().take(labels as usize).enumerate();
-            records.extend(names.map(|(at, name)| Stamped {
-                record: Record::LabelDef { label: LabelId(at as u32 + 1), name },
-                ..stamped
-            }));
-        }
-        let record = match stamped.record {
-            Record::Malloc { pool, stream, seq, id, asked, given, offset, source, points, .. } => {
-                let label = LabelId((id.0 * id.0 / 7 % labels) as u32 + 1);
-                Record::Malloc { pool, stream, seq, id, asked, given, offset, source, label, points }
-            }
-            other => other,
-        };
-        records.push(Stamped { record, ..stamped });
-    }
-    records
-}
 
 fn name(model: &Model, life: LifeIx, by: By) -> String {
     let life = model.life(life);
@@ -98,7 +72,7 @@ fn the_largest_are_told_apart_and_the_others_are_one() {
         }
     }
     let mut order: Vec<(u64, String)> = peaks.into_iter().map(|(name, peak)| (peak, name)).collect();
-    order.sort_by(|a, b| b.0.cmp(&a.0));
+    order.sort_by_key(|(peak, _)| std::cmp::Reverse(*peak));
     for (group, (peak, name)) in groups.iter().zip(&order).take(MOST_GROUPS) {
         assert_eq!((&group.name, group.peak), (name, *peak));
     }

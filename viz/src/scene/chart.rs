@@ -12,7 +12,9 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
         return;
     };
     let limit = near_limit(pool);
-    let top = top_of(pool, limit);
+    let stack = context.view.stack;
+    let room = if stack.is_some() { super::stack::headroom(area) } else { 0.0 };
+    let top = top_of(pool, limit) * (1.0 + room);
     let y = Scale::new(0.0, top, area.bottom(), area.y);
     grid(context, paint, &y, top);
     let columns = columns(context);
@@ -21,8 +23,14 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
     paint.area(reserved.tops(area.x, &y), area.bottom(), palette.reserved_area);
     paint.area(used.tops(area.x, &y), area.bottom(), palette.used.fade(110));
     paint.area(used.bottoms(area.x, &y), area.bottom(), palette.used.fade(170));
+    if let Some(by) = stack {
+        super::stack::draw(context, paint, by, &y, &columns);
+    }
     paint.line(reserved.line(area, &y), Stroke::solid(palette.reserved, 1.5));
-    paint.line(used.line(area, &y), Stroke::solid(palette.used, 1.2));
+    if stack.is_none() {
+        // The stack's upper edge is the same, and a line would hide its thinnest part.
+        paint.line(used.line(area, &y), Stroke::solid(palette.used, 1.2));
+    }
     let threshold = Columns::of(&pool.threshold, &columns);
     if threshold.highest() as f64 <= top {
         paint.line(threshold.line(area, &y), Stroke::dashed(palette.threshold, 1.2, 4.0));
@@ -33,6 +41,9 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
         paint.text(Anchor::Start, pos(area.right() + 8.0, at + 4.0), 11.5, palette.alarm, "limit");
     }
     peak(context, paint, pool, &y);
+    if let Some(by) = stack {
+        super::stack::legend(context, paint, by);
+    }
 }
 
 /// The limit, where it is near enough to matter.

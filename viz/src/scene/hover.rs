@@ -52,6 +52,9 @@ pub fn hover(model: &Model, view: &View, frame: &Frame, at: Pos) -> Vec<Shape> {
         lines = vec![format!("{} records lost here", ticks::count(gap.records))];
     } else if let Some(event) = frame.event_at(model, view, at) {
         lines.extend(moment_lines(model, view, event));
+        if frame.chart.contains(at) {
+            lines.extend(super::stack::told(model, view, event));
+        }
     }
     if life.is_none()
         && frame.map.area.contains(at)

@@ -1,5 +1,6 @@
 //! The address map: a rectangle for each allocation, from its malloc to its free, at its addresses.
 
+use super::coloring::Coloring;
 use super::page::Panel;
 use super::tiles::{Tile, Tiling, tile};
 use super::{Anchor, Context, Dash, Frame, Paint, Pos, Rect, Selection, Stroke, View, edge, header, pos, ticks};
@@ -85,36 +86,32 @@ fn mapped(context: &Context<'_>, paint: &mut Paint) {
 
 fn lives(context: &Context<'_>, paint: &mut Paint) {
     let Some(pool) = context.pool() else { return };
-    let model = context.model;
-    let tiles = pool.lives.iter().map(|at| {
-        let life = model.life(*at);
-        Tile {
-            rect: context.frame.life_rect(model, context.view, *at),
-            class: model.stream(life.stream).rank as u32,
-            tag: at.0,
-        }
+    let coloring = Coloring::of(context.model, context.view);
+    let tiles = pool.lives.iter().map(|at| Tile {
+        rect: context.frame.life_rect(context.model, context.view, *at),
+        class: coloring.class(*at),
+        tag: at.0,
     });
     let tiling = tile(tiles, context.frame.map.area);
-    for rank in &tiling.order {
-        class(context, paint, &tiling, *rank);
+    for number in &tiling.order {
+        class(context, paint, &tiling, *number, coloring.color(*number));
     }
-    names(context, paint, &tiling.exact);
-    for (rank, rect) in &tiling.pins {
-        paint.rect(*rect, context.palette.stream(*rank as usize));
+    names(context, paint, &tiling.exact, &coloring);
+    for (number, rect) in &tiling.pins {
+        paint.rect(*rect, coloring.color(*number));
     }
 }
 
-/// The allocations of one stream.
-fn class(context: &Context<'_>, paint: &mut Paint, tiling: &Tiling, rank: u32) {
+/// The allocations of one class.
+fn class(context: &Context<'_>, paint: &mut Paint, tiling: &Tiling, rank: u32, color: super::Color) {
     let (model, palette) = (context.model, context.palette);
     for ((_, level), rects) in tiling.cells.range((rank, 0)..=(rank, u8::MAX)) {
-        let color = palette.stream(rank as usize);
         paint.rects(rects.clone(), palette.free.mix(color, 100 + u16::from(*level) * 36));
     }
     let exact = || tiling.exact.iter().filter(|t| t.class == rank);
     for shade in 0..SHADES {
         let of_shade = exact().filter(|t| scattered(model.life(LifeIx(t.tag)).id.0) % SHADES == shade);
-        paint.rects(of_shade.map(|t| apart(t.rect)).collect(), palette.shade(rank as usize, shade));
+        paint.rects(of_shade.map(|t| apart(t.rect)).collect(), palette.varied(color, shade));
     }
     let marked: Vec<(Rect, Source)> = exact()
         .filter(|t| t.rect.w >= 5.0 && t.rect.h >= 3.0)
@@ -123,11 +120,11 @@ fn class(context: &Context<'_>, paint: &mut Paint, tiling: &Tiling, rank: u32) {
         .collect();
     edge::draw(paint, &marked, palette);
     let rare = tiling.rare.iter().filter(|r| r.0 == rank).map(|r| r.1);
-    paint.rects(rare.collect(), palette.stream(rank as usize));
+    paint.rects(rare.collect(), color);
 }
 
 /// Ids, sizes and labels inside the allocations that have room for them.
-fn names(context: &Context<'_>, paint: &mut Paint, tiles: &[Tile]) {
+fn names(context: &Context<'_>, paint: &mut Paint, tiles: &[Tile], coloring: &Coloring<'_>) {
     let roomy = tiles.iter().filter(|t| t.rect.w >= 90.0 && t.rect.h >= 16.0);
     for tile in roomy.take(MOST_NAMES) {
         let life = context.model.life(LifeIx(tile.tag));
@@ -135,7 +132,7 @@ fn names(context: &Context<'_>, paint: &mut Paint, tiles: &[Tile]) {
         let text = format!("#{}  {}  {label}", life.id, ticks::bytes(life.given.0));
         let text = fit(text.trim_end(), 11.0, tile.rect.w - 24.0);
         let shade = scattered(life.id.0) % SHADES;
-        let ink = context.palette.ink_on(context.palette.shade(tile.class as usize, shade));
+        let ink = context.palette.ink_on(context.palette.varied(coloring.color(tile.class), shade));
         let at = pos(tile.rect.x + 16.0, tile.rect.y + tile.rect.h.min(40.0) / 2.0 + 4.0);
         paint.text(Anchor::Start, at, 11.0, ink, text);
     }

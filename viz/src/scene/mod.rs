@@ -3,6 +3,7 @@
 mod act;
 mod chart;
 mod color;
+mod coloring;
 mod describe;
 mod edge;
 mod findings;
@@ -24,6 +25,7 @@ mod rows;
 mod scale;
 mod shape;
 mod side;
+mod stack;
 mod state;
 mod strip;
 pub mod ticks;
@@ -32,6 +34,7 @@ mod view;
 
 pub use act::{Along, Input};
 pub use color::{Color, Palette, Theme, contrast, source_words};
+pub use coloring::ColorBy;
 pub use describe::{Line, details, headline};
 pub use frame::{Frame, ROW};
 pub use history::History;

@@ -1,7 +1,7 @@
 //! What is being looked at: the range, the selection, the size. Inputs change it; the picture follows from it.
 
-use super::{Addresses, Along, Frame, Input, Listing, Page, Pos, Range, Theme};
-use crate::model::{Axis, EventIx, FindingIx, LifeIx, Model, PoolIx};
+use super::{Addresses, Along, ColorBy, Frame, Input, Listing, Page, Pos, Range, Theme};
+use crate::model::{Axis, By, EventIx, FindingIx, LifeIx, Model, PoolIx};
 
 /// What is selected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,6 +70,10 @@ pub struct View {
     pub top_finding: usize,
     /// What is looked for, and what the tables show of it.
     pub listing: Listing,
+    /// What the used bytes of the chart are stacked by; `None`: they are not.
+    pub stack: Option<By>,
+    /// What the blocks of the address map are coloured by.
+    pub color: ColorBy,
 }
 
 impl View {
@@ -91,6 +95,8 @@ impl View {
             top: 0,
             top_finding: 0,
             listing: Listing::default(),
+            stack: None,
+            color: ColorBy::default(),
         };
         view.fit(model);
         view
@@ -143,6 +149,10 @@ impl View {
                 self.fit(model);
             }
             Input::SwitchTheme => self.theme = self.theme.other(),
+            Input::Stack(by) => self.stack = by,
+            Input::NextStack => self.stack = By::after(self.stack),
+            Input::Color(by) => self.color = by,
+            Input::NextColor => self.color = self.color.next(),
             Input::Show(page) => self.show(page),
             Input::NextPage => self.show(self.page.next()),
             Input::ScrollTable(rows) => self.scroll_table(model, frame, rows),

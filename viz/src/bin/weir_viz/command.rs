@@ -1,7 +1,8 @@
 //! Everything that the window can do, in one table: keys, palette and the sheet of keys are made of it.
 
 use eframe::egui::{Event, InputState, Key, Modifiers};
-use weir_viz::scene::{Frame, Input, Page};
+use weir_viz::model::By;
+use weir_viz::scene::{ColorBy, Frame, Input, Page};
 
 /// Part of what is shown that a key moves.
 const KEY_MOVE: f64 = 0.1;
@@ -131,6 +132,16 @@ commands! {
     "Previous match" [shift(Key::F3, true)] Does::Find(-1);
     "Records or time along x" [plain(Key::T)] Does::View(Input::SwitchAxis);
     "Next pool" [plain(Key::P)] Does::View(Input::NextPool);
+    "Stack the chart: by label, stream, size, or not" [plain(Key::G)] Does::View(Input::NextStack);
+    "Stack the chart by label" [] Does::View(Input::Stack(Some(By::Label)));
+    "Stack the chart by stream" [] Does::View(Input::Stack(Some(By::Stream)));
+    "Stack the chart by size" [] Does::View(Input::Stack(Some(By::Size)));
+    "Do not stack the chart" [] Does::View(Input::Stack(None));
+    "Colour the map: by stream, label, age, source" [plain(Key::C)] Does::View(Input::NextColor);
+    "Colour the map by stream" [] Does::View(Input::Color(ColorBy::Stream));
+    "Colour the map by label" [] Does::View(Input::Color(ColorBy::Label));
+    "Colour the map by age" [] Does::View(Input::Color(ColorBy::Age));
+    "Colour the map by source" [] Does::View(Input::Color(ColorBy::Source));
     "Light or dark" [plain(Key::L)] Does::View(Input::SwitchTheme);
     "Write a picture as PNG" [ctrl(Key::E)] Does::Export("png");
     "Write a picture as SVG" [] Does::Export("svg");
