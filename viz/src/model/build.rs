@@ -302,6 +302,7 @@ impl Builder {
             findings: Vec::new(),
             by_source: Default::default(),
             groups: Default::default(),
+            moves: Default::default(),
         });
         self.making.push(Making::default());
         self.pools.insert(id, at);

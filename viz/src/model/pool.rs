@@ -1,7 +1,7 @@
 //! One pool: its settings, its curves, its allocations, and what was mapped when.
 
 use super::owners::Span;
-use super::{Curve, EventIx, Groups, LifeIx};
+use super::{Curve, EventIx, Groups, LifeIx, Move};
 use std::sync::OnceLock;
 use weir::id::PoolId;
 use weir::policy::PoolConfig;
@@ -82,6 +82,8 @@ pub struct Pool {
     pub by_source: [Vec<EventIx>; 6],
     /// Its blocks by label, stream and size, once those were asked for.
     pub(super) groups: [OnceLock<Groups>; 3],
+    /// What was moved, once that was asked for.
+    pub(super) moves: OnceLock<Vec<Move>>,
 }
 
 impl Pool {

@@ -45,6 +45,7 @@ fn draw(context: &Context<'_>, paint: &mut Paint) {
     // Below the allocations: the shortest ones begin where a mark is.
     header::mark_lines(context, paint, area);
     lives(context, paint);
+    super::moves::draw(context, paint);
     breaks(context, paint);
     labels(context, paint);
     if let Selection::Life(life) = context.view.selection {

@@ -18,6 +18,7 @@ mod lanes;
 mod listing;
 mod map;
 mod message;
+mod moves;
 mod page;
 mod pins;
 mod range;
