@@ -50,9 +50,9 @@ fn arrows(model: &Model, set: impl FnOnce(&mut View)) -> (Vec<[Pos; 2]>, scene::
     let mut view = View::whole(model, Size { w: 1000.0, h: 700.0 });
     set(&mut view);
     let (scene, frame) = scene::build(model, &view);
-    let alarm = view.theme.palette().alarm;
+    let ink = view.theme.palette().ink;
     let arrows = scene.shapes.iter().find_map(|shape| match shape {
-        Shape::Segments { stroke, ends } if stroke.color == alarm && stroke.width == 1.2 => Some(ends.clone()),
+        Shape::Segments { stroke, ends } if stroke.color == ink && stroke.width == 1.2 => Some(ends.clone()),
         _ => None,
     });
     (arrows.unwrap_or_default(), frame)
@@ -82,7 +82,7 @@ fn thousands_of_moves_are_as_many_arrows_as_there_is_room_for() {
     let model = Model::of(tape.records.iter().copied());
     assert_eq!(model.moves(PoolIx(0)).len(), 5000);
     let (all, frame) = arrows(&model, |_| {});
-    assert!(all.len() <= 300 && all.len() > 100, "{}", all.len());
+    assert!(all.len() <= 300 && all.len() > 50, "{}", all.len());
     // From the highest address to the lowest: none is longer, and none of its column is left out.
     let longest = all.iter().map(|[from, to]| (from.y - to.y).abs()).fold(0.0, f32::max);
     let place = |granule: u64| frame.map.y.pixel(frame.map.addresses.place(granule * GRANULE + GRANULE / 2));

@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 const MOST: usize = 300;
 /// Length of an arrow's head.
 const HEAD: f32 = 4.0;
+/// Arrows are not nearer to each other.
+const APART: f32 = 5.0;
 
-/// Draws them: in each pixel column the farthest one of those in sight.
+/// Draws them: of those too near to each other the farthest.
 pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
     let mut arrows: Vec<[Pos; 2]> = farthest(context).into_values().collect();
     // The longest, where there is no room for all.
@@ -18,16 +20,16 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
     arrows.sort_by(|a, b| a[0].x.total_cmp(&b[0].x));
     let heads: Vec<[Pos; 2]> = arrows.iter().flat_map(head).collect();
     let palette = context.palette;
-    paint.segments(arrows.clone(), Stroke::solid(palette.ground.fade(190), 3.5));
-    paint.segments(arrows, Stroke::solid(palette.alarm, 1.2));
-    paint.segments(heads, Stroke::solid(palette.alarm, 1.6));
+    paint.segments(arrows.clone(), Stroke::solid(palette.ground.fade(150), 3.0));
+    paint.segments(arrows, Stroke::solid(palette.ink, 1.2));
+    paint.segments(heads, Stroke::solid(palette.ink, 1.6));
 }
 
 fn farthest(context: &Context<'_>) -> BTreeMap<i32, [Pos; 2]> {
     let mut columns: BTreeMap<i32, [Pos; 2]> = BTreeMap::new();
     for moved in context.model.moves(context.view.pool) {
         let Some(arrow) = arrow(context, moved) else { continue };
-        let best = columns.entry(arrow[0].x as i32).or_insert(arrow);
+        let best = columns.entry((arrow[0].x / APART) as i32).or_insert(arrow);
         if length(&arrow) > length(best) {
             *best = arrow;
         }
