@@ -2,6 +2,7 @@
 //!
 //! Working up takes longer than decoding, so more threads that decode would only wait.
 
+use crate::watch;
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use weir::trace::{Damage, Pages, Reader, Stamped};
@@ -38,7 +39,8 @@ pub fn tell_progress(listener: fn(Progress)) {
 
 type Read<'a> = Result<Stamped<'a>, Damage>;
 
-/// Gives all that [`Reader`] reads in these bytes to `take`, in order. O(bytes); the memory is that of a few batches.
+/// Gives all that [`Reader`] reads in these bytes to `take`, in order; or only some of it, where who watches stops the
+/// work. O(bytes); the memory is that of a few batches.
 pub(crate) fn each<'a>(what: &'static str, bytes: &'a [u8], take: impl FnMut(Read<'a>)) {
     if bytes.len() < SHORT {
         return Reader::new(bytes).for_each(take);
@@ -52,7 +54,12 @@ fn each_batched<'a>(
     listener: Option<fn(Progress)>,
     mut take: impl FnMut(Read<'a>),
 ) {
-    let total = listener.and_then(|_| records(bytes));
+    let told = listener.is_some() || watch::is_watched();
+    let total = if told { records(bytes) } else { None };
+    let tell = |progress: Progress| {
+        watch::tell(progress);
+        listener.into_iter().for_each(|listener| listener(progress));
+    };
     let (mut batches, mut done) = (0_u64, 0_u64);
     std::thread::scope(|threads| {
         let (full, filled) = sync_channel(WAITING);
@@ -64,14 +71,17 @@ fn each_batched<'a>(
             // Refused only where the other side has finished.
             let _ = empty.send(batch);
             batches += 1;
-            if let Some(listener) = listener.filter(|_| batches.is_multiple_of(TOLD)) {
-                listener(Progress { what, done: total.map_or(done, |total| done.min(total)), total });
+            if told && batches.is_multiple_of(TOLD) {
+                tell(Progress { what, done: total.map_or(done, |total| done.min(total)), total });
+                if watch::is_stopped() {
+                    break;
+                }
             }
         }
     });
-    if let Some(listener) = listener {
+    if told {
         let all = total.unwrap_or(done);
-        listener(Progress { what, done: all, total: Some(all) });
+        tell(Progress { what, done: all, total: Some(all) });
     }
 }
 

@@ -27,3 +27,4 @@ pub mod source;
 pub mod svg;
 pub mod table;
 pub mod unpack;
+pub mod watch;

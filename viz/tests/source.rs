@@ -168,17 +168,19 @@ fn screenshots_are_written_or_refused_as_a_whole() {
 #[test]
 fn command_lines_are_read_or_explained() {
     let parse = |line: &str| Command::parse(line.split_whitespace().map(std::ffi::OsString::from));
-    let Ok(Command::Show { file, screenshot, picture }) = parse(
+    let Ok(Command::Screenshot { log, out, asked }) = parse(
         "a.log --screenshot x.png --size 900x600 --select 7 --axis time --theme dark --scale 2 --pool 1 --finding 3 --panels",
     ) else {
         panic!("not understood");
     };
-    assert_eq!((file, screenshot), (PathBuf::from("a.log"), Some(PathBuf::from("x.png"))));
+    let picture = asked.picture;
+    assert_eq!((log, out), (PathBuf::from("a.log"), PathBuf::from("x.png")));
     assert_eq!((picture.size.w, picture.size.h, picture.scale), (900.0, 600.0, 2.0));
     assert_eq!((picture.select, picture.pool, picture.finding), (Some(7), Some(1), Some(3)));
     assert_eq!(parse("--help").unwrap(), Command::Help);
+    assert_eq!(parse("").unwrap(), Command::Window(Box::default()));
     for (line, words) in [
-        ("", "no log"),
+        ("--screenshot x.png", "no log"),
         ("a.log b.log", "b.log"),
         ("a.log --size 10x10", "--size 10x10: expected"),
         ("a.log --size 100000x100000", "from 480x360 to 16384x16384"),

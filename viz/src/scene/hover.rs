@@ -2,8 +2,8 @@
 
 use super::describe::reserved_words;
 use super::{
-    Anchor, Frame, Page, Paint, Palette, Pos, Rect, Shape, Stroke, View, map::stream_name, message::wrap, pos,
-    source_words, ticks,
+    Anchor, Frame, Page, Paint, Palette, Pos, Rect, Shape, Stroke, View, map::stream_name, pos, source_words, ticks,
+    wrap::wrap,
 };
 use crate::font::width;
 use crate::model::{EventIx, Flag, LifeIx, Model};

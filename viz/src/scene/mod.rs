@@ -1,6 +1,7 @@
 //! The scene: what a picture shows, as shapes. Made from a model and a view alone; knows no files, no windows.
 
 mod act;
+mod carry;
 mod chart;
 mod color;
 mod coloring;
@@ -17,7 +18,6 @@ mod hover;
 mod lanes;
 mod listing;
 mod map;
-mod message;
 mod moves;
 mod page;
 mod pins;
@@ -32,6 +32,7 @@ mod strip;
 pub mod ticks;
 pub mod tiles;
 mod view;
+mod wrap;
 
 pub use act::{Along, Input};
 pub use color::{Color, Palette, Theme, contrast, source_words};
@@ -41,7 +42,6 @@ pub use frame::{Frame, ROW};
 pub use history::History;
 pub use hover::hover;
 pub use listing::Listing;
-pub use message::message;
 pub use page::Page;
 pub use range::Range;
 pub use scale::{Addresses, MapScale, Scale, Stretch};

@@ -1,7 +1,7 @@
 //! The list of records and the details at the right.
 
 use super::frame::ROW;
-use super::message::wrap;
+use super::wrap::wrap;
 use super::{Anchor, Color, Context, Paint, Rect, Selection, Stroke, describe, pos, ticks};
 use crate::font::{fit, width};
 use crate::model::{EventIx, Kind};

@@ -17,12 +17,11 @@ pub(crate) fn parser() -> Command {
     let options = cli::USAGE.split_once("\n\n").map_or(cli::USAGE, |(_, rest)| rest);
     Command::new("viz")
         .about("Show an event log: used and reserved over time, address map, events")
-        .override_usage("cargo xtask viz [--no-install] FILE [--screenshot OUT.png|OUT.svg] [options]")
+        .override_usage("cargo xtask viz [--no-install] [FILE] [--screenshot OUT.png|OUT.svg] [options]")
         .arg(
             Arg::new("arguments")
                 .value_name("FILE")
-                .required(true)
-                .num_args(1..)
+                .num_args(0..)
                 .trailing_var_arg(true)
                 .allow_hyphen_values(true)
                 .value_parser(clap::value_parser!(OsString))
@@ -43,8 +42,8 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
             say!("{}", cli::USAGE);
             Ok(())
         }
-        cli::Command::Show { file, screenshot: Some(out), picture } => draw(&file, &out, &picture),
-        cli::Command::Show { file, screenshot: None, .. } => open(&System::new(permission), &file, &theirs),
+        cli::Command::Screenshot { log, out, asked } => draw(&log, &out, &asked.picture),
+        cli::Command::Window(asked) => open(&System::new(permission), asked.file.as_deref(), &theirs),
     }
 }
 
@@ -60,10 +59,12 @@ pub(crate) fn draw(log: &Path, out: &Path, picture: &Picture) -> Result<(), Fail
 }
 
 /// Opens the window with these arguments, the log's name among them; builds it first.
-pub(crate) fn open(system: &System, file: &Path, arguments: &[OsString]) -> Result<(), Failure> {
+pub(crate) fn open(system: &System, file: Option<&Path>, arguments: &[OsString]) -> Result<(), Failure> {
     // With a display the window says what is wrong with the log, too; it is built for that even if it takes minutes.
     if !has_display() {
-        weir_viz::source::open(file).map_err(|error| Failure::Unreadable(error.to_string()))?;
+        if let Some(file) = file {
+            weir_viz::source::open(file).map_err(|error| Failure::Unreadable(error.to_string()))?;
+        }
         tell!("no display for a window: write a picture with `--screenshot out.png`, or a page with `report`");
         return Err(Failure::Said(3));
     }
@@ -74,11 +75,10 @@ pub(crate) fn open(system: &System, file: &Path, arguments: &[OsString]) -> Resu
     say!("building the window; the first time this takes minutes");
     let mut command = project::cargo(["run", "--release", "--package", "weir-viz", "--features", "window", "--"]);
     // Cargo runs in the root, the caller perhaps elsewhere.
-    command.args(arguments.iter().map(
-        |word| {
-            if word == file { absolute(file).into_os_string() } else { word.clone() }
-        },
-    ));
+    command.args(arguments.iter().map(|word| match file.filter(|file| word == *file) {
+        Some(file) => absolute(file).into_os_string(),
+        None => word.clone(),
+    }));
     let status = command.status().map_err(|error| Failure::Failed(format!("cannot run cargo: {error}")))?;
     match status.code() {
         Some(0) => Ok(()),

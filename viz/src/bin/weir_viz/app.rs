@@ -1,237 +1,299 @@
-//! The window: paints the scene of its view, and hands what the user does to the view.
+//! The window: opens logs, shows what is opened, and hands what the user does to it.
 
-use crate::check::Check;
+use crate::bars;
 use crate::command::{self, Does};
-use crate::input;
-use crate::overlay::Overlay;
-use crate::paint::{self, Piece};
-use eframe::egui::{self, Sense, Ui, Vec2};
+use crate::document::Document;
+use crate::failure::{Failure, Outcome};
+use crate::loading::{Loading, Purpose};
+use crate::overlay::{self, Act, Overlay};
+use crate::paint;
+use crate::recent::Recent;
+use crate::start;
+use crate::theme;
+use eframe::egui::{self, Context, Ui, ViewportCommand};
 use std::path::{Path, PathBuf};
-use weir_viz::cli::{self, Picture, PictureError};
-use weir_viz::model::Axis;
-use weir_viz::scene::{self, Frame, History, Input, Page, Scene, Selection, Size, Theme, View, pos};
-use weir_viz::source::{Opened, SourceError};
-
-/// Height of the bars with the buttons.
-pub(crate) const BAR: f32 = 64.0;
-/// Width of the search box.
-const SEARCH: f32 = 220.0;
+use weir_viz::cli::Picture;
+use weir_viz::scene::{Input, Theme};
 
 /// The window's state.
-pub(crate) enum App {
-    /// A log that could be read.
-    Log(Box<LogApp>),
-    /// None.
-    Failed {
-        /// Why.
-        error: SourceError,
-        /// The colours.
-        theme: Theme,
-        /// They are the system's instead.
-        follows_system: bool,
-    },
-}
-
-/// A log, what is being looked at, and the picture of that.
-pub(crate) struct LogApp {
-    opened: Opened,
-    view: View,
-    drawn: Option<Drawn>,
-    check: Check,
+pub(crate) struct App {
+    /// How logs are to look that are opened from here on.
     picture: Picture,
-    history: History,
+    document: Option<Document>,
+    loading: Option<Loading>,
+    failure: Option<Failure>,
+    recent: Recent,
     overlay: Overlay,
     /// What the last command had to say.
     said: String,
     /// The search box is to be typed into.
     search: bool,
-    /// What is written is named after this file, and lies beside it.
-    file: PathBuf,
-}
-
-/// A picture, kept until the view changes.
-struct Drawn {
-    view: View,
-    scene: Scene,
-    frame: Frame,
-    /// The scene for egui, with the canvas's corner that it was made for.
-    pieces: Option<(Vec2, Vec<Piece>)>,
+    /// The colours of the last frame.
+    theme: Theme,
+    outcome: Outcome,
 }
 
 impl App {
-    /// A window on a log and its bytes, which are not checked yet.
-    pub(crate) fn new(opened: Opened, bytes: Vec<u8>, picture: &Picture) -> Result<Self, PictureError> {
-        let view = cli::view(&opened, picture)?;
-        let (check, picture) = (Check::Due(bytes), picture.clone());
-        let file = PathBuf::from(&opened.name);
-        Ok(Self::Log(Box::new(LogApp {
-            opened,
-            view,
-            drawn: None,
-            check,
+    /// A window without a log.
+    pub(crate) fn new(picture: Picture, recent: Recent, outcome: Outcome) -> Self {
+        Self {
             picture,
-            history: History::default(),
+            document: None,
+            loading: None,
+            failure: None,
+            recent,
             overlay: Overlay::None,
             said: String::new(),
             search: false,
-            file,
-        })))
-    }
-
-    /// Pictures and tables are written beside this file.
-    pub(crate) fn write_beside(&mut self, file: &Path) {
-        if let Self::Log(app) = self {
-            app.file = file.to_owned();
+            theme: Theme::default(),
+            outcome,
         }
     }
 
-    /// Begins to check the log, beside the window: the first picture does not wait for it.
-    pub(crate) fn start_check(&mut self, context: &egui::Context) {
-        if let Self::Log(app) = self {
-            app.check.start(&app.opened.name, context);
-        }
-    }
-
-    /// A window that says why there is nothing to see.
-    pub(crate) fn failed(error: SourceError, picture: &Picture) -> Self {
-        Self::Failed { error, theme: picture.theme, follows_system: picture.follows_system }
-    }
-
-    /// Waits until the check is over.
+    /// A window on this log.
     #[cfg(test)]
-    pub(crate) fn wait_for_check(&mut self) {
-        if let Self::Log(app) = self {
-            app.check.wait();
+    pub(crate) fn with(document: Document, recent: Recent) -> Self {
+        let picture = document.picture.clone();
+        Self { document: Some(document), ..Self::new(picture, recent, Outcome::default()) }
+    }
+
+    /// What is shown.
+    pub(crate) const fn document(&self) -> Option<&Document> {
+        self.document.as_ref()
+    }
+
+    /// What is shown.
+    pub(crate) const fn document_mut(&mut self) -> Option<&mut Document> {
+        self.document.as_mut()
+    }
+
+    /// What the last command had to say.
+    pub(crate) fn said(&self) -> &str {
+        &self.said
+    }
+
+    /// Says this from now on.
+    pub(crate) fn say(&mut self, words: String) {
+        self.said = words;
+    }
+
+    /// The search box is to be typed into.
+    pub(crate) const fn search(&mut self) {
+        self.search = true;
+    }
+
+    /// Whether the search box is to be typed into; asked once.
+    pub(crate) const fn take_search(&mut self) -> bool {
+        std::mem::replace(&mut self.search, false)
+    }
+
+    /// Begins to read the log that the command line names.
+    pub(crate) fn open(&mut self, file: PathBuf, context: &Context) {
+        self.load(file, self.picture.clone(), Purpose::Open, context);
+        // What it asks for of this log, it asks for of no other.
+        let Picture { size, scale, parts, theme, follows_system, axis, .. } = self.picture;
+        self.picture = Picture { size, scale, parts, theme, follows_system, axis, ..Picture::default() };
+    }
+
+    fn load(&mut self, file: PathBuf, picture: Picture, purpose: Purpose, context: &Context) {
+        self.failure = None;
+        match Loading::start(file, picture, purpose, context) {
+            Ok(loading) => self.loading = Some(loading),
+            Err(failure) => self.failure = Some(failure),
         }
+    }
+
+    /// Waits until what is being read is there.
+    #[cfg(test)]
+    pub(crate) fn wait_for_loading(&mut self) {
+        if let Some(loading) = &mut self.loading {
+            loading.wait();
+        }
+    }
+
+    /// Takes over what was read, once it is.
+    fn take_loaded(&mut self, context: &Context) {
+        let Some(answer) = self.loading.as_ref().and_then(Loading::take) else { return };
+        let Some(loading) = self.loading.take() else { return };
+        let name = loading.file.display().to_string();
+        let made = answer.map_err(Failure::from).and_then(|loaded| {
+            loaded.opened.summary().iter().for_each(|d| eprintln!("weir-viz: {name}: {d}"));
+            let (file, picture) = (loading.file.clone(), loading.picture.clone());
+            Document::new(*loaded, file, picture).map_err(|error| Failure::to_show(&name, error))
+        });
+        match made {
+            Ok(document) => self.show_document(document, loading.purpose, context),
+            Err(failure) => {
+                eprintln!("weir-viz: {}\n{}", failure.heading, failure.lines.join("\n"));
+                if self.document.is_none() {
+                    self.outcome.unreadable();
+                }
+                self.failure = Some(failure);
+            }
+        }
+    }
+
+    fn show_document(&mut self, mut document: Document, purpose: Purpose, context: &Context) {
+        document.start_check(context);
+        self.recent.note(&document.file);
+        self.said.clear();
+        if let (Purpose::Reload, Some(old)) = (purpose, &self.document) {
+            document.look_as(old);
+            self.said = "read again".to_owned();
+        }
+        context.send_viewport_cmd(ViewportCommand::Title(format!("{} - weir", document.file.display())));
+        self.document = Some(document);
     }
 
     /// One frame.
     pub(crate) fn show(&mut self, ui: &mut Ui) {
-        match self {
-            Self::Log(app) => app.show(ui),
-            Self::Failed { error, theme, follows_system } => {
-                failed(ui, error, if *follows_system { system_theme(ui) } else { *theme });
+        self.take_loaded(ui.ctx());
+        self.take_dropped(ui.ctx());
+        if let Some(document) = &mut self.document {
+            document.begin_frame(ui);
+        }
+        let typing = ui.ctx().egui_wants_keyboard_input();
+        for does in ui.input(|i| command::pressed(i, typing)) {
+            self.perform(does, ui.ctx());
+        }
+        self.theme = self.theme_now(ui);
+        theme::apply(ui, self.theme);
+        self.panels(ui);
+        if let Some(act) = self.overlay.show(ui.ctx(), self.recent.logs()) {
+            self.act(act, ui.ctx());
+            ui.ctx().request_repaint();
+        }
+        self.notes(ui);
+        if let Some(document) = &mut self.document {
+            document.end_frame(ui.input(|i| i.time));
+        }
+    }
+
+    fn theme_now(&self, ui: &Ui) -> Theme {
+        match &self.document {
+            Some(document) => document.view.theme,
+            None if self.picture.follows_system => theme::of_system(ui),
+            None => self.picture.theme,
+        }
+    }
+
+    fn panels(&mut self, ui: &mut Ui) {
+        let fill = paint::color(self.theme.palette().ground);
+        let middle = egui::CentralPanel::default().frame(egui::Frame::new().fill(fill));
+        if self.document.is_none() {
+            let failure = self.failure.as_ref();
+            let act = middle.show(ui, |ui| start::show(ui, failure, self.recent.logs())).inner;
+            if let Some(act) = act {
+                self.act(act, ui.ctx());
+            }
+            return;
+        }
+        let bar = egui::Frame::new().fill(fill).inner_margin(egui::Margin::symmetric(20, 4));
+        egui::Panel::bottom("bar").frame(bar).exact_size(bars::HEIGHT).show(ui, |ui| self.bars(ui));
+        middle.show(ui, |ui| {
+            if let Some(document) = &mut self.document {
+                document.canvas(ui);
+            }
+        });
+    }
+
+    /// What lies over the picture for a while: what went wrong, what is being read, what will be dropped.
+    fn notes(&mut self, ui: &Ui) {
+        if let Some(failure) = self.failure.as_ref().filter(|_| self.document.is_some()) {
+            let close = overlay::window("What went wrong").show(ui.ctx(), |ui| {
+                ui.set_max_width(620.0);
+                start::failure(ui, failure);
+                ui.button("Close (Esc)").clicked()
+            });
+            if close.and_then(|shown| shown.inner) == Some(true) {
+                self.failure = None;
+            }
+        }
+        if let Some(loading) = &self.loading {
+            let stop = overlay::window("Reading").show(ui.ctx(), |ui| loading.show(ui));
+            if stop.and_then(|shown| shown.inner) == Some(true) {
+                self.stop_loading();
+            }
+        }
+        if ui.input(|i| !i.raw.hovered_files.is_empty()) {
+            overlay::window("Open").show(ui.ctx(), |ui| ui.label("Drop the log to open it"));
+        }
+    }
+
+    fn stop_loading(&mut self) {
+        if let Some(loading) = self.loading.take() {
+            self.said = format!("stopped reading {}", loading.file.display());
+        }
+    }
+
+    /// Opens what was dropped on the window.
+    fn take_dropped(&mut self, context: &Context) {
+        let dropped = context.input(|i| i.raw.dropped_files.clone());
+        if let Some(first) = dropped.first() {
+            self.act(Act::Open(first.path().to_owned(), Purpose::Open), context);
+        }
+    }
+
+    /// Does what was chosen.
+    fn act(&mut self, act: Act, context: &Context) {
+        match act {
+            Act::Does(does) => self.perform(does, context),
+            Act::Open(file, purpose) => {
+                self.overlay = Overlay::None;
+                self.load(file, self.picture_now(), purpose, context);
             }
         }
     }
-}
 
-impl eframe::App for App {
-    fn ui(&mut self, ui: &mut Ui, _: &mut eframe::Frame) {
-        self.show(ui);
-    }
-}
-
-/// What the desktop prefers; light where it does not say.
-fn system_theme(ui: &Ui) -> Theme {
-    match ui.ctx().system_theme() {
-        Some(egui::Theme::Dark) => Theme::Dark,
-        Some(egui::Theme::Light) | None => Theme::Light,
-    }
-}
-
-fn style(ui: &Ui, theme: Theme) {
-    let visuals = match theme {
-        Theme::Light => egui::Visuals::light(),
-        Theme::Dark => egui::Visuals::dark(),
-    };
-    ui.ctx().set_visuals(visuals);
-}
-
-fn canvas(ui: &mut Ui, theme: Theme) -> (egui::Response, egui::Painter) {
-    let (response, painter) = ui.allocate_painter(ui.available_size(), Sense::click_and_drag());
-    painter.rect_filled(response.rect, 0.0, paint::color(theme.palette().ground));
-    (response, painter)
-}
-
-fn size_of(response: &egui::Response) -> Size {
-    Size { w: response.rect.width(), h: response.rect.height() }
-}
-
-fn failed(ui: &mut Ui, error: &SourceError, theme: Theme) {
-    style(ui, theme);
-    let fill = paint::color(theme.palette().ground);
-    egui::CentralPanel::default().frame(egui::Frame::new().fill(fill)).show(ui, |ui| {
-        let (response, painter) = canvas(ui, theme);
-        let lines = [error.what.clone(), error.advice.clone()];
-        let heading = format!("Cannot show {}", error.name);
-        let scene = scene::message(size_of(&response), theme, &heading, &lines);
-        let corner = response.rect.min.to_vec2();
-        paint::paint(&painter, &paint::pieces(&scene.shapes, corner), corner);
-    });
-}
-
-impl LogApp {
-    /// What is being looked at.
-    #[cfg(test)]
-    pub(crate) const fn view(&self) -> &View {
-        &self.view
-    }
-
-    /// The log.
-    #[cfg(test)]
-    pub(crate) const fn model(&self) -> &weir_viz::model::Model {
-        &self.opened.model
-    }
-
-    /// Takes over what the check found, once that is there.
-    fn take_findings(&mut self) {
-        let Some(report) = self.check.take() else {
-            return;
-        };
-        self.opened.model.take_findings(report);
-        self.drawn = None;
-        if let Err(error) = cli::go_to_finding(&mut self.view, &self.opened, &self.picture) {
-            self.view.notices.push(error.to_string());
+    /// How a further log is to look: as the one before it does.
+    fn picture_now(&self) -> Picture {
+        let mut picture = self.picture.clone();
+        if let Some(document) = &self.document {
+            let view = &document.view;
+            (picture.theme, picture.axis, picture.page) = (view.theme, view.axis, view.page);
+            picture.follows_system = document.picture.follows_system;
         }
-    }
-
-    fn show(&mut self, ui: &mut Ui) {
-        self.take_findings();
-        if self.picture.follows_system {
-            self.view.theme = system_theme(ui);
-        }
-        let typing = ui.ctx().egui_wants_keyboard_input();
-        let before = self.view.clone();
-        for does in ui.input(|i| command::pressed(i, typing)) {
-            self.perform(does);
-        }
-        style(ui, self.view.theme);
-        let fill = paint::color(self.view.theme.palette().ground);
-        let bar = egui::Frame::new().fill(fill).inner_margin(egui::Margin::symmetric(20, 4));
-        egui::Panel::bottom("bar").frame(bar).exact_size(BAR).show(ui, |ui| self.bars(ui));
-        egui::CentralPanel::default().frame(egui::Frame::new().fill(fill)).show(ui, |ui| self.canvas(ui));
-        if let Some(does) = self.overlay.show(ui.ctx()) {
-            self.perform(does);
-            ui.ctx().request_repaint();
-        }
-        self.history.note(&before, &self.view, ui.input(|i| i.time));
+        picture
     }
 
     /// Does what a command says.
-    fn perform(&mut self, does: Does) {
+    pub(crate) fn perform(&mut self, does: Does, context: &Context) {
         self.said.clear();
         match does {
-            Does::View(input) => {
-                if input == Input::SwitchTheme {
-                    // From now on as the user wants it.
-                    self.picture.follows_system = false;
-                }
-                self.apply(&[input]);
-            }
-            Does::Page(by) => {
-                if let Some(drawn) = &self.drawn {
-                    self.apply(&[command::page_of(&drawn.frame, by)]);
-                }
-            }
-            Does::Search => self.search = true,
-            Does::Find(by) => self.find(by),
-            Does::Undo => self.history.undo(&mut self.view),
-            Does::Escape if self.overlay != Overlay::None => self.overlay = Overlay::None,
-            Does::Escape => self.apply(&[Input::Clear]),
+            Does::Open(purpose) => self.toggle(Overlay::choose(purpose, &self.folder())),
+            Does::Recent => self.toggle(Overlay::Recent),
+            Does::Reload => self.reload(context),
             Does::Palette => self.toggle(Overlay::Palette(String::new())),
             Does::Keys => self.toggle(Overlay::Keys),
-            Does::Export(ending) => self.export(ending),
+            Does::Escape => self.escape(),
+            Does::Search => self.search(),
+            Does::View(Input::SwitchTheme) if self.document.is_none() => {
+                (self.picture.theme, self.picture.follows_system) = (self.theme.other(), false);
+            }
+            Does::View(_) | Does::Page(_) | Does::Find(_) | Does::Undo | Does::Export(_) => self.in_document(does),
+        }
+    }
+
+    fn in_document(&mut self, does: Does) {
+        let Some(document) = &mut self.document else { return };
+        match does {
+            Does::View(input) => document.apply(input),
+            Does::Page(by) => document.page(by),
+            Does::Undo => document.undo(),
+            Does::Find(by) => self.said = document.find(by).err().unwrap_or_default(),
+            Does::Export(ending) => self.said = document.export(ending),
+            _ => {}
+        }
+    }
+
+    /// Closes what lies on top, or else selects nothing.
+    fn escape(&mut self) {
+        if self.overlay != Overlay::None {
+            self.overlay = Overlay::None;
+        } else if self.loading.is_some() {
+            self.stop_loading();
+        } else if self.failure.take().is_none() {
+            self.in_document(Does::View(Input::Clear));
         }
     }
 
@@ -240,156 +302,29 @@ impl LogApp {
         self.overlay = if is_open { Overlay::None } else { overlay };
     }
 
-    fn find(&mut self, by: i64) {
-        let Some(drawn) = &self.drawn else { return };
-        if let Err(error) = self.view.find(&self.opened.model, &drawn.frame, by) {
-            self.said = error;
-        }
-    }
-
-    /// Writes what is shown beside the log, under a name that is not taken.
-    fn export(&mut self, ending: &str) {
-        let page = self.view.page.name();
-        let stem = self.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let named = |n: u32| self.file.with_file_name(format!("{stem}-{page}-{n}.{ending}"));
-        let Some(out) = (1..10_000).map(named).find(|out| !out.exists()) else {
-            self.said = format!("every name from {} on is taken", named(1).display());
-            return;
-        };
-        self.said = match cli::export(&self.opened, &self.view, &out, self.picture.scale) {
-            Ok(()) => format!("wrote {}", out.display()),
-            Err(error) => error.to_string(),
-        };
-    }
-
-    fn bars(&mut self, ui: &mut Ui) {
-        ui.horizontal(|ui| {
-            for page in Page::ALL {
-                if ui.selectable_label(self.view.page == *page, page.title()).clicked() {
-                    self.perform(Does::View(Input::Show(*page)));
-                }
+    fn reload(&mut self, context: &Context) {
+        match &self.document {
+            // The window's own choices hold; of the command line's, those that say which part of the log it is.
+            Some(document) => {
+                let (file, part) = (document.file.clone(), document.picture.part.clone());
+                let picture = Picture { part, ..self.picture_now() };
+                self.load(file, picture, Purpose::Reload, context);
             }
-            ui.separator();
-            self.search_box(ui);
-            ui.label(&self.said);
-        });
-        ui.horizontal(|ui| self.bar(ui));
-    }
-
-    fn search_box(&mut self, ui: &mut Ui) {
-        let label = ui.label("Find");
-        let hint = "address, #record, label, >2MiB, stream:1";
-        let edit = egui::TextEdit::singleline(&mut self.view.listing.query).desired_width(SEARCH).hint_text(hint);
-        let edit = ui.add(edit).labelled_by(label.id);
-        if std::mem::take(&mut self.search) {
-            edit.request_focus();
-        }
-        if edit.changed() {
-            self.view.listing.top = 0;
-            self.said.clear();
-        }
-        if edit.lost_focus() && ui.input(|i| i.key_pressed(egui::Key::Enter)) {
-            self.perform(Does::Find(1));
-            // Enter again goes on to the next.
-            self.search = true;
+            None => self.said = "there is no log to read again".to_owned(),
         }
     }
 
-    fn bar(&mut self, ui: &mut Ui) {
-        let mut chosen = None;
-        let axis = match self.view.axis {
-            Axis::Record => "Along x: records (T)",
-            Axis::Time => "Along x: time (T)",
-        };
-        let mut button = |ui: &mut Ui, text: &str, does: Does| {
-            if ui.button(text).clicked() {
-                chosen = Some(does);
-            }
-        };
-        button(ui, axis, Does::View(Input::SwitchAxis));
-        if self.opened.model.pools.len() > 1 {
-            button(ui, "Next pool (P)", Does::View(Input::NextPool));
-        }
-        button(ui, "Light or dark (L)", Does::View(Input::SwitchTheme));
-        button(ui, "Show all (0)", Does::View(Input::Fit));
-        if !self.history.is_empty() {
-            button(ui, "Back (Backspace)", Does::Undo);
-        }
-        if !self.opened.model.findings.flags().is_empty() {
-            button(ui, "Next finding (N)", Does::View(Input::StepFinding(1)));
-        }
-        if self.view.selection != Selection::Nothing {
-            button(ui, "Show selection (F)", Does::View(Input::FitSelection));
-            button(ui, "Clear (Esc)", Does::Escape);
-        }
-        button(ui, "Commands (Ctrl+P)", Does::Palette);
-        button(ui, "Keys (?)", Does::Keys);
-        ui.weak(self.check.words(self.opened.model.findings.total()));
-        if let Some(does) = chosen {
-            self.perform(does);
-        }
+    /// Where to look for a further log.
+    fn folder(&self) -> PathBuf {
+        let beside = self.document.as_ref().map(|document| document.file.as_path());
+        let beside = beside.or_else(|| self.recent.logs().first().map(PathBuf::as_path)).and_then(Path::parent);
+        let folder = beside.filter(|folder| folder.is_dir()).map(Path::to_owned);
+        folder.or_else(|| std::env::current_dir().ok()).unwrap_or_default()
     }
+}
 
-    fn canvas(&mut self, ui: &mut Ui) {
-        let (response, painter) = canvas(ui, self.view.theme);
-        let words = self.in_words();
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &words));
-        self.view.size = size_of(&response);
-        let corner = response.rect.min.to_vec2();
-        self.draw();
-        let Some(drawn) = &self.drawn else { return };
-        let pointer = input::Pointer::of(&response);
-        let inputs = ui.input(|i| pointer.inputs(i, &self.view, &drawn.frame, corner));
-        self.apply(&inputs);
-        self.draw();
-        self.paint(&painter, corner);
-        if let (Some(at), Some(drawn)) = (response.hover_pos(), &self.drawn) {
-            let at = pos(at.x - corner.x, at.y - corner.y);
-            let over = scene::hover(&self.opened.model, &self.view, &drawn.frame, at);
-            paint::paint(&painter, &paint::pieces(&over, corner), corner);
-        }
-    }
-
-    /// The picture for who does not see it: the page, the range, what is selected.
-    fn in_words(&self) -> String {
-        let (model, view) = (&self.opened.model, &self.view);
-        let first = model.events.first_from(view.axis, view.x.from).0;
-        let past = model.events.first_from(view.axis, view.x.to).0;
-        let selected = scene::details(model, view.selection).into_iter().take(3).map(|line| line.value);
-        let selected: Vec<String> = selected.collect();
-        let selected = if selected.is_empty() { "nothing".to_owned() } else { selected.join(", ") };
-        format!(
-            "{}: {} of {} records in sight; selected: {selected}",
-            view.page.title(),
-            past - first,
-            model.events.len()
-        )
-    }
-
-    fn apply(&mut self, inputs: &[Input]) {
-        let Some(drawn) = &self.drawn else { return };
-        for input in inputs {
-            self.view.apply(&self.opened.model, &drawn.frame, *input);
-        }
-    }
-
-    /// Lays the scene out again if the view is another than before.
-    fn draw(&mut self) {
-        if self.drawn.as_ref().is_some_and(|d| d.view == self.view) {
-            return;
-        }
-        self.view.keep_listing(&self.opened.model);
-        let (scene, frame) = scene::build(&self.opened.model, &self.view);
-        self.drawn = Some(Drawn { view: self.view.clone(), scene, frame, pieces: None });
-    }
-
-    fn paint(&mut self, painter: &egui::Painter, corner: Vec2) {
-        let Some(drawn) = &mut self.drawn else { return };
-        if drawn.pieces.as_ref().is_none_or(|p| p.0 != corner) {
-            drawn.pieces = Some((corner, paint::pieces(&drawn.scene.shapes, corner)));
-        }
-        if let Some((_, pieces)) = &drawn.pieces {
-            paint::paint(painter, pieces, corner);
-        }
+impl eframe::App for App {
+    fn ui(&mut self, ui: &mut Ui, _: &mut eframe::Frame) {
+        self.show(ui);
     }
 }

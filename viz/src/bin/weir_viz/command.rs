@@ -1,5 +1,6 @@
 //! Everything that the window can do, in one table: keys, palette and the sheet of keys are made of it.
 
+use crate::loading::Purpose;
 use eframe::egui::{Event, InputState, Key, Modifiers};
 use weir_viz::model::By;
 use weir_viz::scene::{ColorBy, Frame, Input, Page};
@@ -22,6 +23,12 @@ pub(crate) enum Does {
     Find(i64),
     /// Back to where the view was.
     Undo,
+    /// Chooses a log to open.
+    Open(Purpose),
+    /// Lists the logs that were opened before.
+    Recent,
+    /// Reads the log again.
+    Reload,
     /// Closes what is open, or else selects nothing.
     Escape,
     /// Opens or closes the palette.
@@ -143,6 +150,9 @@ commands! {
     "Colour the map by age" [] Does::View(Input::Color(ColorBy::Age));
     "Colour the map by source" [] Does::View(Input::Color(ColorBy::Source));
     "Light or dark" [plain(Key::L)] Does::View(Input::SwitchTheme);
+    "Open a log" [ctrl(Key::O)] Does::Open(Purpose::Open);
+    "Open one of the logs opened before" [plain(Key::O)] Does::Recent;
+    "Read the log again" [plain(Key::F5), ctrl(Key::R)] Does::Reload;
     "Write a picture as PNG" [ctrl(Key::E)] Does::Export("png");
     "Write a picture as SVG" [] Does::Export("svg");
     "Write the table as CSV" [] Does::Export("csv");
@@ -155,7 +165,7 @@ commands! {
 pub(crate) fn pressed(input: &InputState, typing: bool) -> Vec<Does> {
     let of = |event: &Event| match event {
         Event::Key { key, pressed: true, modifiers, .. } => {
-            let types = !(modifiers.ctrl || modifiers.command || matches!(key, Key::Escape | Key::F3));
+            let types = !(modifiers.ctrl || modifiers.command || matches!(key, Key::Escape | Key::F3 | Key::F5));
             let is = |command: &&Command| command.keys.iter().any(|keys| keys.is(*key, *modifiers));
             COMMANDS.iter().find(is).filter(|_| !(typing && types)).map(|command| command.does)
         }

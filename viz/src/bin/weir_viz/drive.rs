@@ -1,11 +1,16 @@
 //! The window as a person uses it: widgets by their accessible names, and keys. Nothing is rendered.
 
-use crate::app::{App, LogApp};
-use crate::tests::log;
-use eframe::egui::{Event, Key, Modifiers, vec2};
+use crate::app::App;
+use crate::document::Document;
+use crate::failure::Outcome;
+use crate::recent::Recent;
+use crate::tests::{app, log};
+use eframe::egui::{DroppedFile, Event, Key, Modifiers, vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use weir::trace::text;
 use weir_viz::cli::Picture;
 use weir_viz::model::LifeIx;
 use weir_viz::scene::{Page, Selection, Theme};
@@ -14,8 +19,11 @@ struct Person(Harness<'static, App>);
 
 impl Person {
     fn new(file: &Path) -> Self {
-        let mut app = App::new(log(), Vec::new(), &Picture::default()).unwrap();
-        app.write_beside(file);
+        Self::at(app(log(), Vec::new(), file, &Picture::default()))
+    }
+
+    /// At this window.
+    fn at(app: App) -> Self {
         let builder = Harness::builder().with_size(vec2(1400.0, 900.0));
         let mut person = Self(builder.build_ui_state(|ui, app: &mut App| app.show(ui), app));
         person.wait();
@@ -26,11 +34,8 @@ impl Person {
         self.0.run_steps(12);
     }
 
-    fn app(&self) -> &LogApp {
-        match self.0.state() {
-            App::Log(app) => app,
-            App::Failed { .. } => panic!("no log"),
-        }
+    fn app(&self) -> &Document {
+        self.0.state().document().expect("a log")
     }
 
     fn click(&mut self, name: &str) {
@@ -68,13 +73,13 @@ fn every_page_is_reached_by_its_name_and_by_its_key() {
     let mut person = Person::new(&anywhere());
     for page in Page::ALL.iter().rev() {
         person.click(page.title());
-        assert_eq!(person.app().view().page, *page);
+        assert_eq!(person.app().view.page, *page);
         assert!(person.sees(&format!("{}: 82 of 82 records in sight", page.title())), "{page:?}");
     }
     let keys = [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6, Key::Num7];
     for (key, page) in keys.into_iter().zip(Page::ALL) {
         person.press(key);
-        assert_eq!(person.app().view().page, *page);
+        assert_eq!(person.app().view.page, *page);
     }
 }
 
@@ -86,11 +91,11 @@ fn the_palette_runs_what_was_typed() {
     person.write("reuse");
     assert!(!person.sees("Write a picture as SVG"));
     person.press(Key::Enter);
-    assert_eq!(person.app().view().page, Page::Flows);
+    assert_eq!(person.app().view.page, Page::Flows);
     assert!(!person.sees("Show the reuse flows"), "it closes");
     person.control(Key::P);
     person.write("l");
-    assert_eq!(person.app().view().theme, Theme::Light, "typing is no command");
+    assert_eq!(person.app().view.theme, Theme::Light, "typing is no command");
     person.press(Key::Escape);
     assert!(!person.sees("Show all commands"));
 }
@@ -101,15 +106,15 @@ fn find_selects_goes_on_and_narrows_tables_down() {
     person.control(Key::F);
     person.write("17");
     person.press(Key::Enter);
-    assert_eq!(person.app().view().selection, Selection::Life(LifeIx(16)));
+    assert_eq!(person.app().view.selection, Selection::Life(LifeIx(16)));
     assert!(person.sees("selected: #17"), "who does not see it is told");
     person.press(Key::Escape);
     person.press(Key::Num5);
     let table = Page::Allocations.table().unwrap();
     // The focus is in the box yet, so that the key was typed.
-    let query = person.app().view().listing.query.clone();
+    let query = person.app().view.listing.query.clone();
     assert!(query.starts_with("17"), "{query}");
-    assert_eq!(person.app().view().listing.rows(person.app().model(), table).len(), 1);
+    assert_eq!(person.app().view.listing.rows(person.app().model(), table).len(), 1);
 }
 
 #[test]
@@ -124,30 +129,30 @@ fn a_search_for_nothing_says_so() {
 #[test]
 fn a_zoom_is_undone() {
     let mut person = Person::new(&anywhere());
-    let whole = person.app().view().x;
+    let whole = person.app().view.x;
     person.press(Key::W);
-    let zoomed = person.app().view().x;
+    let zoomed = person.app().view.x;
     assert_ne!(zoomed, whole);
     person.0.run_steps(60);
     person.press(Key::D);
-    assert_ne!(person.app().view().x, zoomed);
+    assert_ne!(person.app().view.x, zoomed);
     person.press(Key::Backspace);
-    assert_eq!(person.app().view().x, zoomed);
+    assert_eq!(person.app().view.x, zoomed);
     person.press(Key::Backspace);
-    assert_eq!(person.app().view().x, whole);
+    assert_eq!(person.app().view.x, whole);
 }
 
 #[test]
 fn commas_and_points_step_and_escape_clears() {
     let mut person = Person::new(&anywhere());
     person.press(Key::Period);
-    let first = person.app().view().selected_event(person.app().model());
+    let first = person.app().view.selected_event(person.app().model());
     person.press(Key::Period);
-    assert_ne!(person.app().view().selected_event(person.app().model()), first);
+    assert_ne!(person.app().view.selected_event(person.app().model()), first);
     person.press(Key::Comma);
-    assert_eq!(person.app().view().selected_event(person.app().model()), first);
+    assert_eq!(person.app().view.selected_event(person.app().model()), first);
     person.press(Key::Escape);
-    assert_eq!(person.app().view().selection, Selection::Nothing);
+    assert_eq!(person.app().view.selection, Selection::Nothing);
 }
 
 #[test]
@@ -182,12 +187,179 @@ fn pictures_and_tables_are_written_beside_the_log() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// A folder of this test's own.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("weir-viz-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+
+    /// A log of so many marks.
+    fn log(&self, name: &str, marks: u64) -> PathBuf {
+        let mut lines = format!("{}\n", text::HEADER);
+        for number in 0..marks {
+            lines += &format!("number={number} time={number} record=mark label=0 length=1 name=m\n");
+        }
+        let log = self.0.join(name);
+        std::fs::write(&log, lines).unwrap();
+        log
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Person {
+    /// Before a window without a log.
+    fn nowhere(recent: Recent) -> Self {
+        Self::at(App::new(Picture::default(), recent, Outcome::default()))
+    }
+
+    /// Until what is being read is there.
+    fn read(&mut self) {
+        self.0.state_mut().wait_for_loading();
+        self.wait();
+    }
+
+    fn records(&self) -> usize {
+        self.app().model().events.len()
+    }
+
+    fn drop(&mut self, log: &Path) {
+        self.0.input_mut().dropped_files.push(Arc::new(Dropped(log.to_owned())));
+        self.0.step();
+        self.0.input_mut().dropped_files.clear();
+        self.read();
+    }
+}
+
+#[derive(Debug)]
+struct Dropped(PathBuf);
+
+impl DroppedFile for Dropped {
+    fn path(&self) -> &Path {
+        &self.0
+    }
+
+    fn bytes(&self) -> Result<Vec<u8>, String> {
+        std::fs::read(&self.0).map_err(|error| error.to_string())
+    }
+}
+
+#[test]
+fn without_a_log_the_window_says_how_to_open_one() {
+    let folder = Folder::new("start");
+    let (log, list) = (folder.log("a.log", 3), folder.0.join("recent.json"));
+    let mut person = Person::nowhere(Recent::at(list.clone()));
+    assert!(person.sees("Drop a log on this window") && !person.sees("Opened before"));
+    for key in [Key::L, Key::W, Key::M, Key::Escape] {
+        person.press(key);
+    }
+    person.drop(&log);
+    assert_eq!(person.records(), 3);
+    // Another window offers it.
+    let mut person = Person::nowhere(Recent::at(list));
+    person.click(&log.display().to_string());
+    person.read();
+    assert_eq!(person.records(), 3);
+}
+
+#[test]
+fn a_file_is_chosen_by_keys() {
+    let folder = Folder::new("choose");
+    std::fs::create_dir(folder.0.join("deeper")).unwrap();
+    folder.log("deeper/one.log", 3);
+    folder.log("deeper/other.log", 4);
+    let mut person = Person::new(&folder.log("first.log", 1));
+    person.control(Key::O);
+    assert!(person.sees("first.log") && person.sees("deeper/"));
+    person.write("deep");
+    assert!(!person.sees("first.log"));
+    person.press(Key::Enter);
+    assert!(person.sees("one.log") && person.sees("other.log"));
+    person.press(Key::ArrowDown);
+    person.press(Key::ArrowDown);
+    person.press(Key::Enter);
+    person.read();
+    assert_eq!(person.records(), 4);
+    person.press(Key::O);
+    assert!(person.sees("Opened before") && person.sees("other.log"));
+    person.press(Key::Escape);
+    person.control(Key::O);
+    person.write("no such folder/x");
+    assert!(person.sees("No such file or directory"));
+    person.press(Key::Escape);
+    assert!(!person.sees("Up and Down choose"));
+}
+
+#[test]
+fn what_cannot_be_opened_leaves_what_is_shown() {
+    let folder = Folder::new("failure");
+    let bad = folder.0.join("bad.log");
+    std::fs::write(&bad, "no log at all").unwrap();
+    let mut person = Person::new(&anywhere());
+    person.press(Key::W);
+    let before = person.app().view.x;
+    person.drop(&bad);
+    assert!(person.sees("Cannot show") && person.sees("this is not an event log of weir"));
+    assert!(person.sees("Expected: pages that begin with"), "it says what to do");
+    assert_eq!((person.records(), person.app().view.x), (82, before));
+    person.press(Key::Escape);
+    assert!(!person.sees("Cannot show"));
+    person.drop(&bad);
+    person.click("Close (Esc)");
+    assert!(!person.sees("Cannot show"));
+}
+
+#[test]
+fn a_log_is_read_again_and_the_view_stays() {
+    let folder = Folder::new("reload");
+    let log = folder.log("a.log", 100);
+    let mut person = Person::nowhere(Recent::default());
+    person.drop(&log);
+    person.press(Key::Num2);
+    person.press(Key::W);
+    person.press(Key::L);
+    let before = person.app().view.clone();
+    folder.log("a.log", 120);
+    person.press(Key::F5);
+    person.read();
+    let now = &person.app().view;
+    assert_eq!(person.records(), 120);
+    assert_eq!((now.page, now.x, now.theme), (before.page, before.x, before.theme));
+    std::fs::remove_file(&log).unwrap();
+    person.control(Key::R);
+    person.read();
+    assert!(person.sees("there is no such file"));
+    assert_eq!(person.records(), 120);
+}
+
+#[test]
+fn reading_is_stopped() {
+    let folder = Folder::new("stop");
+    let log = folder.log("a.log", 9);
+    let mut person = Person::new(&anywhere());
+    // A pipe that nobody writes to takes as long as one likes; here, what was read is not taken yet.
+    let context = person.0.ctx.clone();
+    person.0.state_mut().open(log, &context);
+    person.0.key_press(Key::Escape);
+    person.0.step();
+    person.wait();
+    assert!(person.records() == 9 || person.sees("stopped reading"));
+}
+
 #[test]
 fn the_theme_is_the_systems_until_it_is_chosen() {
     let mut person = Person::new(&anywhere());
     person.0.input_mut().system_theme = Some(eframe::egui::Theme::Dark);
     person.wait();
-    assert_eq!(person.app().view().theme, Theme::Dark);
+    assert_eq!(person.app().view.theme, Theme::Dark);
     person.click("Light or dark (L)");
-    assert_eq!(person.app().view().theme, Theme::Light);
+    assert_eq!(person.app().view.theme, Theme::Light);
 }

@@ -1,21 +1,31 @@
-//! `weir-viz FILE`: opens a window on an event log. With `--screenshot OUT` it writes the picture instead.
+//! `weir-viz [FILE]`: opens a window on an event log. With `--screenshot OUT` it writes the picture instead.
 
 mod app;
+mod bars;
 mod check;
+mod chooser;
 mod command;
+mod document;
 #[cfg(all(test, feature = "drive"))]
 mod drive;
+mod failure;
 mod input;
+mod loading;
 mod overlay;
 mod paint;
+mod recent;
+mod start;
 #[cfg(test)]
 mod tests;
+mod theme;
 
 use app::App;
 use eframe::egui;
+use failure::Outcome;
+use recent::Recent;
 use std::path::Path;
 use std::process::ExitCode;
-use weir_viz::cli::{self, Command, Picture};
+use weir_viz::cli::{self, Asked, Command};
 use weir_viz::scene::SMALLEST;
 use weir_viz::source;
 
@@ -30,8 +40,8 @@ fn main() -> ExitCode {
             println!("{}", cli::USAGE);
             ExitCode::SUCCESS
         }
-        Ok(Command::Show { file, screenshot: Some(out), picture }) => screenshot(&file, &out, &picture),
-        Ok(Command::Show { file, picture, .. }) => window(&file, &picture),
+        Ok(Command::Screenshot { log, out, asked }) => screenshot(&log, &out, &asked),
+        Ok(Command::Window(asked)) => window(*asked),
         Err(error) => fail(UNREADABLE, &error),
     }
 }
@@ -41,8 +51,8 @@ fn fail(code: u8, error: &dyn std::fmt::Display) -> ExitCode {
     ExitCode::from(code)
 }
 
-fn screenshot(file: &Path, out: &Path, picture: &Picture) -> ExitCode {
-    match cli::screenshot(file, out, picture) {
+fn screenshot(file: &Path, out: &Path, asked: &Asked) -> ExitCode {
+    match cli::screenshot(file, out, &asked.picture) {
         Ok(damages) => {
             damages.iter().for_each(|d| eprintln!("weir-viz: {}: {d}", file.display()));
             println!("{}", out.display());
@@ -52,42 +62,33 @@ fn screenshot(file: &Path, out: &Path, picture: &Picture) -> ExitCode {
     }
 }
 
-fn window(file: &Path, picture: &Picture) -> ExitCode {
-    let opened = source::load_part(file, &picture.part).and_then(|bytes| Ok((source::read_file(file, &bytes)?, bytes)));
-    let readable = opened.is_ok();
-    match &opened {
-        Ok((opened, _)) => opened.summary().iter().for_each(|d| eprintln!("weir-viz: {}: {d}", opened.name)),
-        Err(error) => eprintln!("weir-viz: {error}"),
-    }
+fn window(asked: Asked) -> ExitCode {
     if !has_display() {
-        return if readable { no_display(file) } else { ExitCode::from(UNREADABLE) };
+        return without_display(&asked);
     }
-    let mut app = match opened {
-        Err(error) => App::failed(error, picture),
-        Ok((opened, bytes)) => match App::new(opened, bytes, picture) {
-            Ok(mut app) => {
-                app.write_beside(file);
-                app
-            }
-            Err(error) => return fail(UNREADABLE, &error),
-        },
-    };
+    let size = asked.picture.size;
     let options = eframe::NativeOptions {
         viewport: egui::ViewportBuilder::default()
-            .with_title(format!("{} - weir", file.display()))
-            .with_inner_size([picture.size.w, picture.size.h + app::BAR])
-            .with_min_inner_size([SMALLEST.w, SMALLEST.h + app::BAR]),
+            .with_title("weir")
+            .with_inner_size([size.w, size.h + bars::HEIGHT])
+            .with_min_inner_size([SMALLEST.w, SMALLEST.h + bars::HEIGHT]),
         ..eframe::NativeOptions::default()
     };
+    let outcome = Outcome::default();
+    let (mut app, file) = (App::new(asked.picture.clone(), Recent::of_user(), outcome.clone()), asked.file.clone());
     let start = |made: &eframe::CreationContext<'_>| {
-        app.start_check(&made.egui_ctx);
+        if let Some(file) = file {
+            app.open(file, &made.egui_ctx);
+        }
         Ok(Box::new(app) as Box<dyn eframe::App>)
     };
     match eframe::run_native("weir-viz", options, Box::new(start)) {
-        Ok(()) if readable => ExitCode::SUCCESS,
-        Ok(()) => ExitCode::from(UNREADABLE),
-        Err(_) if readable => no_display(file),
-        Err(error) => fail(NO_DISPLAY, &error),
+        Ok(()) if outcome.is_unreadable() => ExitCode::from(UNREADABLE),
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("weir-viz: {error}");
+            without_display(&asked)
+        }
     }
 }
 
@@ -97,11 +98,20 @@ fn has_display() -> bool {
     !cfg!(target_os = "linux") || set("DISPLAY")
 }
 
-fn no_display(file: &Path) -> ExitCode {
+/// Says what is wrong with the log, and what to do without a window.
+fn without_display(asked: &Asked) -> ExitCode {
+    let Some(file) = &asked.file else {
+        return fail(NO_DISPLAY, &"no display to open a window on; `--help` says how to write a picture of a log");
+    };
+    let opened = source::load_part(file, &asked.picture.part).and_then(|bytes| source::read_file(file, &bytes));
+    match opened {
+        Ok(opened) => opened.summary().iter().for_each(|d| eprintln!("weir-viz: {}: {d}", opened.name)),
+        Err(error) => return fail(UNREADABLE, &error),
+    }
     let file = file.display();
-    eprintln!(
-        "weir-viz: no display to open a window on; `--screenshot OUT.png {file}` writes the picture, and \
+    let advice = format!(
+        "no display to open a window on; `--screenshot OUT.png {file}` writes the picture, and \
          `cargo xtask report {file}` the report"
     );
-    ExitCode::from(NO_DISPLAY)
+    fail(NO_DISPLAY, &advice)
 }

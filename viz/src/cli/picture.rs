@@ -1,41 +1,15 @@
-//! The command line, and pictures without a window.
+//! Pictures of a log, without a window.
 
 use crate::check::{self, Told};
 use crate::model::{Axis, By, FindingIx};
 use crate::output;
-use crate::part::{Part, Place};
+use crate::part::Part;
 use crate::png::{self, PngError};
-use crate::scene::{self, ColorBy, Page, Parts, SMALLEST, Scene, Size, Theme, View};
-use crate::search::Query;
+use crate::scene::{self, ColorBy, Page, Parts, Scene, Size, Theme, View};
 use crate::source::{self, Opened, SourceError};
 use crate::svg;
-use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
-
-/// What the command takes.
-pub const USAGE: &str = "\
-usage: weir-viz FILE [--screenshot OUT.png|OUT.svg|OUT.csv] [options]
-
-FILE is an event log of weir, binary or text, or another allocator's log. Without --screenshot a window opens.
-
-  --screenshot OUT   write the picture to OUT instead (PNG or SVG, by its ending; a table as CSV, too); needs no display
-  --size WxH         size of the picture or window in points (default 1600x1000)
-  --scale N          pixels to a point, PNG only (default 1)
-  --axis WHAT        what runs along x: record (default) or time
-  --select ID        select allocation ID: its details, whose memory it got, who got it next
-  --finding N        go to the Nth finding, from 1 on: both operations, what is missing between them
-  --pool N           show the Nth pool of the log, from 1 on (default: the one with most allocations)
-  --from PLACE       load the log from here on: a record's number, a time since the first (20ms), or a mark's name
-  --to PLACE         load it up to here
-  --view WHICH       what the large panel shows: map (default), lanes, flows, state, allocations,
-                     decisions or refusals
-  --stack WHICH      the used bytes of the chart, stacked by label, stream or size (the largest seven, and the others)
-  --color WHICH      what blocks of the map are coloured by: stream (default), label, age or source
-  --find QUERY       in a table: only what matches, such as `stream:1 >2MiB`, an address, `#17`, a label
-  --theme WHICH      light or dark; else a picture is light, and a window as the system's
-  --panels           without the list of records and the details
-  -h, --help         this text";
 
 /// How a picture is to look.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,146 +68,9 @@ impl Default for Picture {
     }
 }
 
-/// What the command line asks for.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Command {
-    /// Show the usage.
-    Help,
-    /// Show this file, in a window or as a picture.
-    Show {
-        /// The log.
-        file: PathBuf,
-        /// Where the picture goes; `None`: a window.
-        screenshot: Option<PathBuf>,
-        /// How it is to look.
-        picture: Box<Picture>,
-    },
-}
-
-/// A command line that makes no sense.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UsageError(pub String);
-
-impl fmt::Display for UsageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; `--help` lists what can be given", self.0)
-    }
-}
-
-impl std::error::Error for UsageError {}
-
-impl From<lexopt::Error> for UsageError {
-    fn from(error: lexopt::Error) -> Self {
-        Self(error.to_string())
-    }
-}
-
-impl Command {
-    /// Reads the arguments, without the program's name.
-    ///
-    /// # Errors
-    /// Says which argument is wrong.
-    pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, UsageError> {
-        use lexopt::prelude::*;
-        let (mut file, mut screenshot) = (None, None);
-        let mut picture = Picture::default();
-        let mut parser = lexopt::Parser::from_args(args);
-        while let Some(arg) = parser.next()? {
-            match arg {
-                Short('h') | Long("help") => return Ok(Self::Help),
-                Long("screenshot") => screenshot = Some(drawable(PathBuf::from(parser.value()?))?),
-                Long("size") => picture.size = size(&parser.value()?.string()?)?,
-                Long("scale") => picture.scale = scale(&parser.value()?.string()?)?,
-                Long("axis") => picture.axis = axis(&parser.value()?.string()?)?,
-                Long("view") => picture.page = page(&parser.value()?.string()?)?,
-                Long("find") => picture.find = query(parser.value()?.string()?)?,
-                Long("stack") => picture.stack = Some(stack(&parser.value()?.string()?)?),
-                Long("color") => picture.color = color(&parser.value()?.string()?)?,
-                Long("theme") => {
-                    picture.theme = theme(&parser.value()?.string()?)?;
-                    picture.follows_system = false;
-                }
-                Long("select") => picture.select = Some(parser.value()?.parse()?),
-                Long("finding") => picture.finding = Some(parser.value()?.parse()?),
-                Long("pool") => picture.pool = Some(parser.value()?.parse()?),
-                Long("from") => picture.part.from = Some(Place::parse(&parser.value()?.string()?)),
-                Long("to") => picture.part.to = Some(Place::parse(&parser.value()?.string()?)),
-                Long("panels") => picture.parts = Parts::Panels,
-                Value(value) if file.is_none() => file = Some(PathBuf::from(value)),
-                other => return Err(other.unexpected().into()),
-            }
-        }
-        let file = file.ok_or_else(|| UsageError("no log was named".to_owned()))?;
-        Ok(Self::Show { file, screenshot, picture: Box::new(picture) })
-    }
-}
-
-/// A name for a picture.
-fn drawable(out: PathBuf) -> Result<PathBuf, UsageError> {
-    match Form::of(&out) {
-        Ok(_) => Ok(out),
-        Err(error) => Err(UsageError(format!("--screenshot {error}"))),
-    }
-}
-
-fn size(text: &str) -> Result<Size, UsageError> {
-    let bad = || {
-        let (least, most) = (format!("{}x{}", SMALLEST.w, SMALLEST.h), png::MOST_PIXELS);
-        UsageError(format!("--size {text}: expected WIDTHxHEIGHT from {least} to {most}x{most}, such as 1600x1000"))
-    };
-    let (w, h) = text.split_once(['x', 'X']).ok_or_else(bad)?;
-    let (w, h): (u16, u16) = (w.parse().map_err(|_| bad())?, h.parse().map_err(|_| bad())?);
-    let size = Size { w: f32::from(w), h: f32::from(h) };
-    let large = size.w >= SMALLEST.w && size.h >= SMALLEST.h;
-    let small = u32::from(w.max(h)) <= png::MOST_PIXELS;
-    if large && small { Ok(size) } else { Err(bad()) }
-}
-
-fn scale(text: &str) -> Result<f32, UsageError> {
-    let scale = text.parse().ok().filter(|s| (0.25..=8.0).contains(s));
-    scale.ok_or_else(|| UsageError(format!("--scale {text}: expected a number from 0.25 to 8")))
-}
-
-fn axis(text: &str) -> Result<Axis, UsageError> {
-    match text {
-        "record" => Ok(Axis::Record),
-        "time" => Ok(Axis::Time),
-        _ => Err(UsageError(format!("--axis {text}: expected `record` or `time`"))),
-    }
-}
-
-fn page(text: &str) -> Result<Page, UsageError> {
-    let names = || Page::ALL.iter().map(|page| format!("`{}`", page.name())).collect::<Vec<_>>().join(", ");
-    Page::named(text).ok_or_else(|| UsageError(format!("--view {text}: expected one of {}", names())))
-}
-
-fn stack(text: &str) -> Result<By, UsageError> {
-    By::named(text).ok_or_else(|| UsageError(format!("--stack {text}: expected `label`, `stream` or `size`")))
-}
-
-fn color(text: &str) -> Result<ColorBy, UsageError> {
-    ColorBy::named(text)
-        .ok_or_else(|| UsageError(format!("--color {text}: expected `stream`, `label`, `age` or `source`")))
-}
-
-fn query(text: String) -> Result<String, UsageError> {
-    match Query::parse(&text) {
-        Ok(_) => Ok(text),
-        Err(error) => Err(UsageError(format!("--find {error}"))),
-    }
-}
-
-fn theme(text: &str) -> Result<Theme, UsageError> {
-    match text {
-        "light" => Ok(Theme::Light),
-        "dark" => Ok(Theme::Dark),
-        _ => Err(UsageError(format!("--theme {text}: expected `light` or `dark`"))),
-    }
-}
-
 /// The form of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+pub(super) enum Form {
     Png,
     Svg,
     /// A table.
@@ -242,7 +79,7 @@ enum Form {
 
 impl Form {
     /// By the name's ending.
-    fn of(out: &Path) -> Result<Self, PictureError> {
+    pub(super) fn of(out: &Path) -> Result<Self, PictureError> {
         let ends = |with: &str| out.extension().is_some_and(|e| e.eq_ignore_ascii_case(with));
         match () {
             () if ends("png") => Ok(Self::Png),

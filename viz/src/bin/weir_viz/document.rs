@@ -1,0 +1,202 @@
+//! A log in the window: what is being looked at of it, and the picture of that.
+
+use crate::check::Check;
+use crate::command;
+use crate::input;
+use crate::loading::Loaded;
+use crate::paint::{self, Piece};
+use crate::theme;
+use eframe::egui::{self, Context, Sense, Ui, Vec2};
+use std::path::PathBuf;
+use weir_viz::cli::{self, Picture, PictureError};
+use weir_viz::model::Model;
+use weir_viz::scene::{self, Frame, History, Input, Scene, Size, Theme, View, pos};
+use weir_viz::source::Opened;
+
+/// A log, what is being looked at, and the picture of that.
+pub(crate) struct Document {
+    pub(crate) opened: Opened,
+    pub(crate) view: View,
+    pub(crate) check: Check,
+    /// How it was asked to look.
+    pub(crate) picture: Picture,
+    /// Its file; what is written is named after it, and lies beside it.
+    pub(crate) file: PathBuf,
+    pub(crate) history: History,
+    drawn: Option<Drawn>,
+    /// The view as the frame began.
+    before: View,
+}
+
+/// A picture, kept until the view changes.
+struct Drawn {
+    view: View,
+    scene: Scene,
+    frame: Frame,
+    /// The scene for egui, with the canvas's corner that it was made for.
+    pieces: Option<(Vec2, Vec<Piece>)>,
+}
+
+impl Document {
+    /// A log that was read from a file, which is not checked yet.
+    pub(crate) fn new(loaded: Loaded, file: PathBuf, picture: Picture) -> Result<Self, PictureError> {
+        let view = cli::view(&loaded.opened, &picture)?;
+        Ok(Self {
+            opened: loaded.opened,
+            before: view.clone(),
+            view,
+            check: Check::Due(loaded.bytes),
+            picture,
+            file,
+            history: History::default(),
+            drawn: None,
+        })
+    }
+
+    /// The log.
+    pub(crate) const fn model(&self) -> &Model {
+        &self.opened.model
+    }
+
+    /// Looks at this log as another document does at its own.
+    pub(crate) fn look_as(&mut self, old: &Self) {
+        self.view.look_as(&self.opened.model, &old.view, &old.opened.model);
+        self.history = old.history.clone();
+    }
+
+    /// Begins to check the log, beside the window: the first picture does not wait for it.
+    pub(crate) fn start_check(&mut self, context: &Context) {
+        self.check.start(&self.opened.name, context);
+    }
+
+    /// Takes over what the check found, once that is there.
+    fn take_findings(&mut self) {
+        let Some(report) = self.check.take() else {
+            return;
+        };
+        self.opened.model.take_findings(report);
+        self.drawn = None;
+        if let Err(error) = cli::go_to_finding(&mut self.view, &self.opened, &self.picture) {
+            self.view.notices.push(error.to_string());
+        }
+    }
+
+    /// A frame begins: what changes from here on is one step.
+    pub(crate) fn begin_frame(&mut self, ui: &Ui) {
+        self.take_findings();
+        if self.picture.follows_system {
+            self.view.theme = theme::of_system(ui);
+        }
+        self.before = self.view.clone();
+    }
+
+    /// The frame's changes are done.
+    pub(crate) fn end_frame(&mut self, seconds: f64) {
+        self.history.note(&self.before, &self.view, seconds);
+    }
+
+    /// Does this to the view.
+    pub(crate) fn apply(&mut self, input: Input) {
+        if input == Input::SwitchTheme {
+            // From now on as the user wants it.
+            self.picture.follows_system = false;
+        }
+        let Some(drawn) = &self.drawn else { return };
+        self.view.apply(&self.opened.model, &drawn.frame, input);
+    }
+
+    /// Steps by what the list shows.
+    pub(crate) fn page(&mut self, by: i64) {
+        if let Some(drawn) = &self.drawn {
+            self.apply(command::page_of(&drawn.frame, by));
+        }
+    }
+
+    /// Goes to the next (1) or previous (-1) match.
+    pub(crate) fn find(&mut self, by: i64) -> Result<(), String> {
+        let Some(drawn) = &self.drawn else { return Ok(()) };
+        self.view.find(&self.opened.model, &drawn.frame, by)
+    }
+
+    /// Back to where the view was.
+    pub(crate) fn undo(&mut self) {
+        self.history.undo(&mut self.view);
+    }
+
+    /// Writes what is shown beside the log, under a name that is not taken. Answers what to say.
+    pub(crate) fn export(&self, ending: &str) -> String {
+        let page = self.view.page.name();
+        let stem = self.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let named = |n: u32| self.file.with_file_name(format!("{stem}-{page}-{n}.{ending}"));
+        let Some(out) = (1..10_000).map(named).find(|out| !out.exists()) else {
+            return format!("every name from {} on is taken", named(1).display());
+        };
+        match cli::export(&self.opened, &self.view, &out, self.picture.scale) {
+            Ok(()) => format!("wrote {}", out.display()),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    /// The picture, and what the pointer does on it.
+    pub(crate) fn canvas(&mut self, ui: &mut Ui) {
+        let (response, painter) = canvas(ui, self.view.theme);
+        let words = self.in_words();
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &words));
+        self.view.size = Size { w: response.rect.width(), h: response.rect.height() };
+        let corner = response.rect.min.to_vec2();
+        self.draw();
+        let Some(drawn) = &self.drawn else { return };
+        let pointer = input::Pointer::of(&response);
+        let inputs = ui.input(|i| pointer.inputs(i, &self.view, &drawn.frame, corner));
+        inputs.into_iter().for_each(|input| self.apply(input));
+        self.draw();
+        self.paint(&painter, corner);
+        if let (Some(at), Some(drawn)) = (response.hover_pos(), &self.drawn) {
+            let at = pos(at.x - corner.x, at.y - corner.y);
+            let over = scene::hover(&self.opened.model, &self.view, &drawn.frame, at);
+            paint::paint(&painter, &paint::pieces(&over, corner), corner);
+        }
+    }
+
+    /// The picture for who does not see it: the page, the range, what is selected.
+    fn in_words(&self) -> String {
+        let (model, view) = (&self.opened.model, &self.view);
+        let first = model.events.first_from(view.axis, view.x.from).0;
+        let past = model.events.first_from(view.axis, view.x.to).0;
+        let selected = scene::details(model, view.selection).into_iter().take(3).map(|line| line.value);
+        let selected: Vec<String> = selected.collect();
+        let selected = if selected.is_empty() { "nothing".to_owned() } else { selected.join(", ") };
+        format!(
+            "{}: {} of {} records in sight; selected: {selected}",
+            view.page.title(),
+            past - first,
+            model.events.len()
+        )
+    }
+
+    /// Lays the scene out again if the view is another than before.
+    fn draw(&mut self) {
+        if self.drawn.as_ref().is_some_and(|d| d.view == self.view) {
+            return;
+        }
+        self.view.keep_listing(&self.opened.model);
+        let (scene, frame) = scene::build(&self.opened.model, &self.view);
+        self.drawn = Some(Drawn { view: self.view.clone(), scene, frame, pieces: None });
+    }
+
+    fn paint(&mut self, painter: &egui::Painter, corner: Vec2) {
+        let Some(drawn) = &mut self.drawn else { return };
+        if drawn.pieces.as_ref().is_none_or(|p| p.0 != corner) {
+            drawn.pieces = Some((corner, paint::pieces(&drawn.scene.shapes, corner)));
+        }
+        if let Some((_, pieces)) = &drawn.pieces {
+            paint::paint(painter, pieces, corner);
+        }
+    }
+}
+
+fn canvas(ui: &mut Ui, theme: Theme) -> (egui::Response, egui::Painter) {
+    let (response, painter) = ui.allocate_painter(ui.available_size(), Sense::click_and_drag());
+    painter.rect_filled(response.rect, 0.0, paint::color(theme.palette().ground));
+    (response, painter)
+}

@@ -1,0 +1,125 @@
+//! The command line of the viewer.
+
+mod picture;
+mod value;
+
+pub use picture::{Picture, PictureError, draw, export, go_to_finding, screenshot, view};
+
+use crate::part::Place;
+use crate::scene::Parts;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+
+/// What the command takes.
+pub const USAGE: &str = "\
+usage: weir-viz [FILE] [--screenshot OUT.png|OUT.svg|OUT.csv] [options]
+
+FILE is an event log of weir, binary or text, or another allocator's log. Without --screenshot a window opens; without
+FILE, too, one to open a log in.
+
+  --screenshot OUT   write the picture to OUT instead (PNG or SVG, by its ending; a table as CSV, too); needs no display
+  --size WxH         size of the picture or window in points (default 1600x1000)
+  --scale N          pixels to a point, PNG only (default 1)
+  --axis WHAT        what runs along x: record (default) or time
+  --select ID        select allocation ID: its details, whose memory it got, who got it next
+  --finding N        go to the Nth finding, from 1 on: both operations, what is missing between them
+  --pool N           show the Nth pool of the log, from 1 on (default: the one with most allocations)
+  --from PLACE       load the log from here on: a record's number, a time since the first (20ms), or a mark's name
+  --to PLACE         load it up to here
+  --view WHICH       what the large panel shows: map (default), lanes, flows, state, allocations,
+                     decisions or refusals
+  --stack WHICH      the used bytes of the chart, stacked by label, stream or size (the largest seven, and the others)
+  --color WHICH      what blocks of the map are coloured by: stream (default), label, age or source
+  --find QUERY       in a table: only what matches, such as `stream:1 >2MiB`, an address, `#17`, a label
+  --theme WHICH      light or dark; else a picture is light, and a window as the system's
+  --panels           without the list of records and the details
+  -h, --help         this text";
+
+/// What the command line asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// Show the usage.
+    Help,
+    /// Open a window.
+    Window(Box<Asked>),
+    /// Write a picture of this log to this file.
+    Screenshot {
+        /// The log.
+        log: PathBuf,
+        /// Where the picture goes.
+        out: PathBuf,
+        /// How it is to look.
+        asked: Box<Asked>,
+    },
+}
+
+/// What is to be shown.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Asked {
+    /// The log; `None`: a window to open one in.
+    pub file: Option<PathBuf>,
+    /// How it is to look.
+    pub picture: Picture,
+}
+
+/// A command line that makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsageError(pub String);
+
+impl fmt::Display for UsageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; `--help` lists what can be given", self.0)
+    }
+}
+
+impl std::error::Error for UsageError {}
+
+impl From<lexopt::Error> for UsageError {
+    fn from(error: lexopt::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl Command {
+    /// Reads the arguments, without the program's name.
+    ///
+    /// # Errors
+    /// Says which argument is wrong.
+    pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, UsageError> {
+        use lexopt::prelude::*;
+        let mut screenshot = None;
+        let mut asked = Asked::default();
+        let mut parser = lexopt::Parser::from_args(args);
+        while let Some(arg) = parser.next()? {
+            let picture = &mut asked.picture;
+            match arg {
+                Short('h') | Long("help") => return Ok(Self::Help),
+                Long("screenshot") => screenshot = Some(value::drawable(PathBuf::from(parser.value()?))?),
+                Long("size") => picture.size = value::size(&parser.value()?.string()?)?,
+                Long("scale") => picture.scale = value::scale(&parser.value()?.string()?)?,
+                Long("axis") => picture.axis = value::axis(&parser.value()?.string()?)?,
+                Long("view") => picture.page = value::page(&parser.value()?.string()?)?,
+                Long("find") => picture.find = value::query(parser.value()?.string()?)?,
+                Long("stack") => picture.stack = Some(value::stack(&parser.value()?.string()?)?),
+                Long("color") => picture.color = value::color(&parser.value()?.string()?)?,
+                Long("theme") => {
+                    picture.theme = value::theme(&parser.value()?.string()?)?;
+                    picture.follows_system = false;
+                }
+                Long("select") => picture.select = Some(parser.value()?.parse()?),
+                Long("finding") => picture.finding = Some(parser.value()?.parse()?),
+                Long("pool") => picture.pool = Some(parser.value()?.parse()?),
+                Long("from") => picture.part.from = Some(Place::parse(&parser.value()?.string()?)),
+                Long("to") => picture.part.to = Some(Place::parse(&parser.value()?.string()?)),
+                Long("panels") => picture.parts = Parts::Panels,
+                Value(value) if asked.file.is_none() => asked.file = Some(PathBuf::from(value)),
+                other => return Err(other.unexpected().into()),
+            }
+        }
+        let asked = Box::new(asked);
+        let Some(out) = screenshot else { return Ok(Self::Window(asked)) };
+        let log = asked.file.clone().ok_or_else(|| UsageError("no log was named".to_owned()))?;
+        Ok(Self::Screenshot { log, out, asked })
+    }
+}
