@@ -19,6 +19,7 @@ pub mod origin;
 pub mod output;
 pub mod part;
 pub mod png;
+pub mod reach;
 pub mod rebuild;
 pub mod report;
 pub mod scene;

@@ -5,6 +5,7 @@ use crate::model::{Axis, By, FindingIx};
 use crate::output;
 use crate::part::Part;
 use crate::png::{self, PngError};
+use crate::reach;
 use crate::scene::{self, ColorBy, Page, Parts, Scene, Size, Theme, View};
 use crate::source::{self, Opened, SourceError};
 use crate::svg;
@@ -225,6 +226,9 @@ fn open_checked(log: &Path, part: &Part) -> Result<Opened, SourceError> {
     std::thread::scope(|threads| {
         let checked = threads.spawn(|| check::read(&name, &bytes, Told::Accept));
         let mut opened = source::read_file(log, &bytes)?;
+        if let Some(pending) = reach::pending(&opened.model) {
+            opened.model.take_pending(pending);
+        }
         match checked.join() {
             Ok(report) => opened.model.take_findings(report?),
             Err(panic) => std::panic::resume_unwind(panic),

@@ -30,9 +30,11 @@ pub use lanes::{Act, Arrows, Lane, Lanes, Tie};
 pub use life::{Birth, Death, Life, WaitedFor};
 pub use moves::Move;
 pub use owners::Link;
+pub(crate) use owners::Spans;
 pub use pool::{Definition, Pool, Run, Signs, State};
 pub use unrecorded::{Fact, Unrecorded};
 
+use std::sync::OnceLock;
 use weir::driver::Properties;
 use weir::error::Point;
 use weir::id::{DeviceId, StreamId};
@@ -119,6 +121,8 @@ pub struct Model {
     syncs: Vec<EventIx>,
     /// Refusals and failures of the driver that name no pool.
     refusals: Vec<EventIx>,
+    /// Of each pool, once they were worked out.
+    pending: OnceLock<Vec<Curve>>,
 }
 
 impl Model {
@@ -218,6 +222,17 @@ impl Model {
             Payload::Other(Record::Use { .. }) => self.uses.iter().find(|u| u.1 == event).map(|u| u.0),
             Payload::Other(_) => None,
         }
+    }
+
+    /// Takes the pending bytes of each pool, worked out by [`pending`](crate::reach::pending). The first ones count.
+    pub fn take_pending(&self, pools: Vec<Curve>) {
+        let _ = self.pending.set(pools);
+    }
+
+    /// The bytes of a pool that are free, but wait for work; `None` until they are worked out.
+    #[must_use]
+    pub fn pending(&self, pool: PoolIx) -> Option<&Curve> {
+        self.pending.get()?.get(pool.at())
     }
 
     /// The pool just after the record.

@@ -9,8 +9,10 @@
 mod answers;
 mod calls;
 mod compare;
+mod storage;
 
 pub use compare::Difference;
+pub use storage::Storage;
 
 use crate::model::{EventIx, Kind, Model, Payload};
 use answers::Answers;

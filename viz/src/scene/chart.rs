@@ -31,6 +31,11 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
         // The stack's upper edge is the same, and a line would hide its thinnest part.
         paint.line(used.line(area, &y), Stroke::solid(palette.used, 1.2));
     }
+    if let Some(pending) = context.model.pending(context.view.pool) {
+        let pending = Columns::of(pending, &columns);
+        paint.area(pending.tops(area.x, &y), area.bottom(), palette.pending.fade(if stack.is_some() { 0 } else { 90 }));
+        paint.line(pending.line(area, &y), Stroke::solid(palette.pending, 1.2));
+    }
     let threshold = Columns::of(&pool.threshold, &columns);
     if threshold.highest() as f64 <= top {
         paint.line(threshold.line(area, &y), Stroke::dashed(palette.threshold, 1.2, 4.0));

@@ -72,6 +72,8 @@ pub struct Palette {
     pub reserved_area: Color,
     /// Threshold.
     pub threshold: Color,
+    /// Bytes that are free, but wait for work.
+    pub pending: Color,
     /// Mapped memory that nobody uses.
     pub free: Color,
     /// The hatching of what is not mapped.
@@ -101,6 +103,7 @@ const LIGHT: Palette = Palette {
     reserved: Color::hex(0x8f_a1_b5),
     reserved_area: Color::hex(0xdd_e4_ec),
     threshold: Color::hex(0xb4_4a_00),
+    pending: Color::hex(0x8a_3f_c4),
     free: Color::hex(0xe3_e8_ee),
     hole: Color::hex(0xe6_e9_ed),
     alarm: Color::hex(0xc0_18_2b),
@@ -137,6 +140,7 @@ const DARK: Palette = Palette {
     reserved: Color::hex(0x6b_7d_92),
     reserved_area: Color::hex(0x27_30_3b),
     threshold: Color::hex(0xff_9d_4d),
+    pending: Color::hex(0xc9_a0_ff),
     free: Color::hex(0x2b_33_3e),
     hole: Color::hex(0x23_29_33),
     alarm: Color::hex(0xff_6b_75),

@@ -53,6 +53,7 @@ fn facts(context: &Context<'_>) -> String {
         0 => format!("peak reserved {}", ticks::bytes(reserved)),
         _ => format!("peak reserved {} ({:.3} × used)", ticks::bytes(reserved), reserved as f64 / used as f64),
     });
+    parts.extend(pool.limit().map(|limit| format!("limit {}", ticks::bytes(limit.0))));
     let refused = model.refusals(context.view.pool).len() as u64;
     if refused > 0 {
         parts.push(format!("{} refused", ticks::count(refused)));
@@ -109,6 +110,13 @@ fn states(context: &Context<'_>, key: &mut Key<'_>) {
         let top = vec![pos(square.x, square.y), pos(square.right(), square.y)];
         paint.line(top, Stroke::solid(palette.reserved, 1.5));
     });
+    if context.model.pending(context.view.pool).is_some_and(|pending| pending.changes() > 0) {
+        key.item("pending", |paint, square| {
+            paint.rect(square, palette.pending.fade(90));
+            let top = vec![pos(square.x, square.y), pos(square.right(), square.y)];
+            paint.line(top, Stroke::solid(palette.pending, 1.5));
+        });
+    }
     key.item(&threshold_words(context), |paint, square| {
         let middle = square.y + square.h / 2.0;
         let line = vec![pos(square.x, middle), pos(square.right(), middle)];

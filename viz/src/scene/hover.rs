@@ -94,6 +94,10 @@ pub(super) fn moment_lines(model: &Model, view: &View, event: EventIx) -> Vec<St
             ticks::bytes(pool.used.after(event)),
             reserved_words(model, pool.reserved.after(event))
         ));
+        let pending = model.pending(view.pool).map(|pending| pending.after(event)).filter(|bytes| *bytes > 0);
+        lines.extend(pending.map(|bytes| {
+            format!("pending {}: free, but work with it is not known to be complete", ticks::bytes(bytes))
+        }));
     }
     lines
 }
