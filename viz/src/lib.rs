@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod answer;
 pub mod check;
 pub mod cli;
 pub mod compare;

@@ -132,7 +132,7 @@ fn bytes_are_pending_from_their_free_to_its_completion_or_their_next_owner() {
     tape.free(3, 1, 2 * GRANULE, GRANULE);
     push(&mut tape, 3);
     // Stream 0 is complete up to the free of 2.
-    tape.push(Record::StreamSynchronized { stream: stream(0), seq: Seq(2 * 2 | 1) });
+    tape.push(Record::StreamSynchronized { stream: stream(0), seq: Seq(5) });
     push(&mut tape, 2);
     tape.free(4, 0, 3 * GRANULE, GRANULE);
     push(&mut tape, 3);
@@ -140,7 +140,7 @@ fn bytes_are_pending_from_their_free_to_its_completion_or_their_next_owner() {
     tape.malloc(5, 1, 0, GRANULE / 2, Source::SameStream);
     push(&mut tape, 3);
     let half = want.len() - 1;
-    tape.push(Record::StreamSynchronized { stream: stream(1), seq: Seq(1 << 1 | 1) });
+    tape.push(Record::StreamSynchronized { stream: stream(1), seq: Seq(3) });
     let mut definitions = tape.records.iter().filter(|s| s.record.is_definition()).count();
     want.resize(tape.records.len() - definitions, 0);
     let settled = want.len() - 1;

@@ -22,7 +22,9 @@ FILE, too, one to open a log in.
   --size WxH         size of the picture or window in points (default 1600x1000)
   --scale N          pixels to a point, PNG only (default 1)
   --axis WHAT        what runs along x: record (default) or time
-  --select ID        select allocation ID: its details, whose memory it got, who got it next
+  --select ID        select allocation ID: its details, why it got what it got, who got its memory next
+  --record N         select record N; of a refused call, why it was refused
+  --free ADDRESS@N   select the free block at ADDRESS from the pool's base after record N: who could have had it, and when
   --finding N        go to the Nth finding, from 1 on: both operations, what is missing between them
   --pool N           show the Nth pool of the log, from 1 on (default: the one with most allocations)
   --from PLACE       load the log from here on: a record's number, a time since the first (20ms), or a mark's name
@@ -108,6 +110,8 @@ impl Command {
                     picture.follows_system = false;
                 }
                 Long("select") => picture.select = Some(parser.value()?.parse()?),
+                Long("record") => picture.record = Some(parser.value()?.parse()?),
+                Long("free") => picture.free = Some(value::free(&parser.value()?.string()?)?),
                 Long("finding") => picture.finding = Some(parser.value()?.parse()?),
                 Long("pool") => picture.pool = Some(parser.value()?.parse()?),
                 Long("from") => picture.part.from = Some(Place::parse(&parser.value()?.string()?)),

@@ -1,12 +1,13 @@
 //! Pictures of a log, without a window.
 
+use crate::answer;
 use crate::check::{self, Told};
-use crate::model::{Axis, By, FindingIx};
+use crate::model::{Axis, By, EventIx, FindingIx, Model};
 use crate::output;
 use crate::part::Part;
 use crate::png::{self, PngError};
 use crate::reach;
-use crate::scene::{self, ColorBy, Page, Parts, Scene, Size, Theme, View};
+use crate::scene::{self, ColorBy, Page, Parts, Scene, Selection, Size, Theme, View};
 use crate::source::{self, Opened, SourceError};
 use crate::svg;
 use std::fmt;
@@ -37,6 +38,10 @@ pub struct Picture {
     pub color: ColorBy,
     /// The id of the allocation to select.
     pub select: Option<u64>,
+    /// The number of the record to select.
+    pub record: Option<u64>,
+    /// The free memory to select: an address from the pool's base, and the number of the record after which it is free.
+    pub free: Option<(u64, u64)>,
     /// Which finding to go to, counted from 1.
     pub finding: Option<usize>,
     /// Which pool to show, counted from 1.
@@ -61,6 +66,8 @@ impl Default for Picture {
             stack: None,
             color: ColorBy::default(),
             select: None,
+            record: None,
+            free: None,
             finding: None,
             pool: None,
             part: Part::default(),
@@ -98,6 +105,10 @@ pub enum PictureError {
     Source(SourceError),
     /// There is no such allocation.
     NoAllocation(u64),
+    /// There is no such record.
+    NoRecord(u64),
+    /// Nothing is free there then.
+    NotFree(u64, u64),
     /// There is no such finding.
     NoFinding {
         /// The one that was asked for.
@@ -127,6 +138,13 @@ impl fmt::Display for PictureError {
         match self {
             Self::Source(error) => error.fmt(f),
             Self::NoAllocation(id) => write!(f, "the log has no allocation {id}; ids stand in its malloc records"),
+            Self::NoRecord(number) => write!(f, "the log has no record {number}"),
+            Self::NotFree(address, record) => {
+                write!(
+                    f,
+                    "the pool has no free block at {address} after record {record}; `--view state` lists those it has"
+                )
+            }
             Self::NoFinding { asked, findings: 0 } => write!(f, "there is no finding {asked}: nothing was found"),
             Self::NoFinding { asked, findings } => {
                 write!(f, "there is no finding {asked}: the list has {findings}, counted from 1")
@@ -189,7 +207,28 @@ pub fn view(opened: &Opened, picture: &Picture) -> Result<View, PictureError> {
         let (_, frame) = scene::build(model, &view);
         view.show_in_list(model, &frame);
     }
+    select_record(&mut view, model, picture)?;
     Ok(view)
+}
+
+/// Selects the record or the free block that these options ask for.
+fn select_record(view: &mut View, model: &Model, picture: &Picture) -> Result<(), PictureError> {
+    let Some(number) = picture.free.map(|(_, record)| record).or(picture.record) else { return Ok(()) };
+    let mut records = (0..model.events.len()).map(EventIx::next_of);
+    let event = records.find(|event| model.events.number(*event) == number);
+    let event = event.ok_or(PictureError::NoRecord(number))?;
+    match picture.free {
+        None => view.select_event(model, event),
+        Some((address, record)) => {
+            let blocks =
+                if view.pool.at() < model.pools.len() { model.free_blocks(view.pool, event) } else { Vec::new() };
+            let block = blocks.into_iter().find(|block| (block.start..block.end).contains(&address));
+            view.selection = Selection::Free(event, block.ok_or(PictureError::NotFree(address, record))?);
+        }
+    }
+    let (_, frame) = scene::build(model, view);
+    view.show_in_list(model, &frame);
+    Ok(())
 }
 
 /// Goes to the finding that these options ask for, if they do: once the log was checked.
@@ -210,6 +249,12 @@ pub fn go_to_finding(view: &mut View, opened: &Opened, picture: &Picture) -> Res
     Ok(())
 }
 
+/// Answers what the selection asks.
+fn ask(view: &mut View, opened: &Opened) {
+    let question = view.question(&opened.model);
+    view.answer = question.map(|question| (question, answer::answer(&opened.model, question)));
+}
+
 /// The picture of a log.
 ///
 /// # Errors
@@ -217,6 +262,7 @@ pub fn go_to_finding(view: &mut View, opened: &Opened, picture: &Picture) -> Res
 pub fn draw(opened: &Opened, picture: &Picture) -> Result<Scene, PictureError> {
     let mut view = view(opened, picture)?;
     go_to_finding(&mut view, opened, picture)?;
+    ask(&mut view, opened);
     Ok(scene::build(&opened.model, &view).0)
 }
 
@@ -248,6 +294,7 @@ pub fn screenshot(log: &Path, out: &Path, picture: &Picture) -> Result<Vec<Strin
     let opened = open_checked(log, &picture.part)?;
     let mut view = view(&opened, picture)?;
     go_to_finding(&mut view, &opened, picture)?;
+    ask(&mut view, &opened);
     export(&opened, &view, out, picture.scale)?;
     Ok(opened.summary())
 }

@@ -47,6 +47,16 @@ pub(super) fn page(text: &str) -> Result<Page, UsageError> {
     Page::named(text).ok_or_else(|| UsageError(format!("--view {text}: expected one of {}", names())))
 }
 
+/// An address and the number of a record.
+pub(super) fn free(text: &str) -> Result<(u64, u64), UsageError> {
+    let number = |word: &str| match word.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+        None => word.parse().ok(),
+    };
+    let parts = text.split_once('@').and_then(|(address, record)| Some((number(address)?, number(record)?)));
+    parts.ok_or_else(|| UsageError(format!("--free {text}: expected ADDRESS@RECORD, such as 0x200000@812")))
+}
+
 pub(super) fn stack(text: &str) -> Result<By, UsageError> {
     By::named(text).ok_or_else(|| UsageError(format!("--stack {text}: expected `label`, `stream` or `size`")))
 }

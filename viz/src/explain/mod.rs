@@ -10,7 +10,7 @@ mod text;
 mod verdict;
 
 pub use target::{ExplainError, What, target};
-pub use text::text;
+pub use text::{lines, text};
 pub use verdict::{Kind, Verdict};
 
 use crate::model::{EventIx, Model, Payload};

@@ -8,15 +8,23 @@ use std::fmt::Write;
 /// So many candidates are told.
 const MOST: usize = 16;
 
-/// The explanation as text.
+/// The explanation as text, a line each.
 #[must_use]
 pub fn text(explanation: &Explanation, model: &Model) -> String {
-    let Explanation { call, outlook, .. } = explanation;
     let mut out = String::new();
-    // Writing to a string cannot fail.
-    let mut line = |name: &str, value: String| {
+    for (name, value) in lines(explanation, model) {
+        // Writing to a string cannot fail.
         let _ = writeln!(out, "{name:<13} {value}");
-    };
+    }
+    out
+}
+
+/// The explanation in lines: what each is about, empty where it goes on with the one above, and what there is to say.
+#[must_use]
+pub fn lines(explanation: &Explanation, model: &Model) -> Vec<(&'static str, String)> {
+    let Explanation { call, outlook, .. } = explanation;
+    let mut lines: Vec<(&'static str, String)> = Vec::new();
+    let mut line = |name: &'static str, value: String| lines.push((name, value));
     let number = model.events.number(call.event);
     line("call", format!("record {number}: {}", scene::headline(model, call.event)));
     line("asked", format!("{} on stream {} of pool {}", ticks::bytes_exact(call.asked.0), call.stream, call.pool));
@@ -57,5 +65,5 @@ pub fn text(explanation: &Explanation, model: &Model) -> String {
         line("candidates", "none: nothing was free".to_owned());
     }
     line("recomputed", format!("the core decides the same; {} records agree", ticks::count(explanation.agreed)));
-    out
+    lines
 }

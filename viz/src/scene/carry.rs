@@ -8,7 +8,7 @@ impl View {
     /// end; what was selected is selected where it is there.
     pub fn look_as(&mut self, model: &Model, old: &Self, old_model: &Model) {
         let (size, title, notices) = (self.size, std::mem::take(&mut self.title), std::mem::take(&mut self.notices));
-        *self = Self { size, title, notices, ..old.clone() };
+        *self = Self { size, title, notices, answer: None, ..old.clone() };
         if self.pool.at() >= model.pools.len() {
             self.pool = model.busiest_pool().unwrap_or(PoolIx(0));
         }
@@ -27,6 +27,8 @@ impl View {
             Selection::Life(life) => life.at() < model.lives.len(),
             Selection::Event(event) => event.at() < model.events.len(),
             Selection::Finding(finding) => finding.at() < model.findings.flags().len(),
+            // What was free there need not be so now.
+            Selection::Free(..) => false,
             Selection::Nothing => true,
         };
         if !there {

@@ -26,7 +26,8 @@ impl Panel for AddressMap {
     }
 
     fn at(&self, model: &Model, view: &View, frame: &Frame, at: Pos) -> Selection {
-        frame.life_at(model, view, at).map_or(Selection::Nothing, Selection::Life)
+        let life = frame.life_at(model, view, at).map(Selection::Life);
+        life.or_else(|| frame.free_at(model, view, at)).unwrap_or_default()
     }
 
     fn tell(&self, _: &Model, _: &View, _: &Frame, _: Pos) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! The scene: what a picture shows, as shapes. Made from a model and a view alone; knows no files, no windows.
 
 mod act;
+mod answer;
 mod carry;
 mod chart;
 mod color;
@@ -35,6 +36,7 @@ mod view;
 mod wrap;
 
 pub use act::{Along, Input};
+pub use answer::{Answer, Lit, Question, Told};
 pub use color::{Color, Palette, Theme, contrast, source_words};
 pub use coloring::ColorBy;
 pub use describe::{Line, details, headline};
@@ -103,6 +105,7 @@ pub fn build(model: &Model, view: &View) -> (Scene, Frame) {
     header::marks(&context, &mut paint);
     flags::on_map(&context, &mut paint);
     flags::selected(&context, &mut paint);
+    answer::draw(&context, &mut paint);
     cursor(&context, &mut paint);
     for area in [frame.chart, frame.strip, frame.map.area] {
         if area.h > 0.0 {
@@ -128,7 +131,7 @@ fn panel(context: &Context<'_>, paint: &mut Paint, area: Rect, caption: &str) {
 
 /// A line at the selected record.
 fn cursor(context: &Context<'_>, paint: &mut Paint) {
-    let Selection::Event(event) = context.view.selection else {
+    let (Selection::Event(event) | Selection::Free(event, _)) = context.view.selection else {
         return;
     };
     let (x, area) = (context.x_of(event), context.frame.map.area);

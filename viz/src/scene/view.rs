@@ -1,7 +1,7 @@
 //! What is being looked at: the range, the selection, the size. Inputs change it; the picture follows from it.
 
-use super::{Addresses, Along, ColorBy, Frame, Input, Listing, Page, Pos, Range, Theme};
-use crate::model::{Axis, By, EventIx, FindingIx, LifeIx, Model, PoolIx};
+use super::{Addresses, Along, Answer, ColorBy, Frame, Input, Listing, Page, Pos, Question, Range, Theme};
+use crate::model::{Axis, By, EventIx, FindingIx, FreeBlock, LifeIx, Model, PoolIx};
 
 /// What is selected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub enum Selection {
     Event(EventIx),
     /// Something that is wrong.
     Finding(FindingIx),
+    /// Memory of the pool that is free after a record.
+    Free(EventIx, FreeBlock),
 }
 
 /// Which parts the picture has.
@@ -74,6 +76,8 @@ pub struct View {
     pub stack: Option<By>,
     /// What the blocks of the address map are coloured by.
     pub color: ColorBy,
+    /// What was asked last about the selection, and the answer; see [`View::question`].
+    pub answer: Option<(Question, Answer)>,
 }
 
 impl View {
@@ -97,6 +101,7 @@ impl View {
             listing: Listing::default(),
             stack: None,
             color: ColorBy::default(),
+            answer: None,
         };
         view.fit(model);
         view
@@ -254,7 +259,7 @@ impl View {
     pub fn selected_event(&self, model: &Model) -> Option<EventIx> {
         match self.selection {
             Selection::Nothing => None,
-            Selection::Event(event) => Some(event),
+            Selection::Event(event) | Selection::Free(event, _) => Some(event),
             Selection::Life(life) => model.life(life).born().or_else(|| model.life(life).died()),
             Selection::Finding(finding) => model.findings.flag(finding).map(|flag| flag.second),
         }
@@ -315,6 +320,10 @@ impl View {
         let (from, to) = match self.selection {
             Selection::Nothing => return self.fit(model),
             Selection::Event(event) => (place(event), place(event) + 1.0),
+            Selection::Free(event, block) => {
+                self.fit_addresses(model, block.start, block.end);
+                (place(event), place(event) + 1.0)
+            }
             Selection::Life(life) => {
                 let life = model.life(life);
                 self.fit_addresses(model, life.offset.0, life.end());

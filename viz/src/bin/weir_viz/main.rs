@@ -1,6 +1,7 @@
 //! `weir-viz [FILE]`: opens a window on an event log. With `--screenshot OUT` it writes the picture instead.
 
 mod app;
+mod asking;
 mod bars;
 mod check;
 mod chooser;
