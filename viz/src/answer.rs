@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 /// A log whose runtime would take more memory than this is not rebuilt for a click; `explain` at the command line does.
 const MOST_BYTES: u64 = 1 << 30;
+/// Candidates that are told one by one: the closest in size.
+const MOST_CANDIDATES: usize = 6;
 /// Streams that are told one by one.
 const MOST_STREAMS: usize = 16;
 
@@ -38,7 +40,7 @@ fn why(model: &Model, event: EventIx) -> Result<Told, ExplainError> {
     let explained = explain::explain(model, event)?;
     // The call itself is what is selected: the details say it already.
     let said = ["call", "asked", "got"];
-    let lines = explain::lines(&explained, model).into_iter().filter(|(key, _)| !said.contains(key));
+    let lines = explain::lines(&explained, model, MOST_CANDIDATES).into_iter().filter(|(key, _)| !said.contains(key));
     let lines = lines.map(|(key, value)| Line { key, value: squeezed(&value) }).collect();
     let lit = explained.candidates.iter().map(|candidate| Lit {
         from: None,

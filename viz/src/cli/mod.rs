@@ -30,10 +30,10 @@ FILE, too, one to open a log in.
   --from PLACE       load the log from here on: a record's number, a time since the first (20ms), or a mark's name
   --to PLACE         load it up to here
   --view WHICH       what the large panel shows: map (default), lanes, flows, state, allocations,
-                     decisions or refusals
+                     decisions, refusals or findings
   --stack WHICH      the used bytes of the chart, stacked by label, stream or size (the largest seven, and the others)
   --color WHICH      what blocks of the map are coloured by: stream (default), label, age or source
-  --find QUERY       in a table: only what matches, such as `stream:1 >2MiB`, an address, `#17`, a label
+  --find QUERY       in a table or list: only what matches, such as `stream:1 >2MiB`, an address, `#17`, a label
   --theme WHICH      light or dark; else a picture is light, and a window as the system's
   --panels           without the list of records and the details
   -h, --help         this text";

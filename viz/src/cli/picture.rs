@@ -7,6 +7,7 @@ use crate::output;
 use crate::part::Part;
 use crate::png::{self, PngError};
 use crate::reach;
+use crate::report::notable;
 use crate::scene::{self, ColorBy, Page, Parts, Scene, Selection, Size, Theme, View};
 use crate::source::{self, Opened, SourceError};
 use crate::svg;
@@ -154,7 +155,7 @@ impl fmt::Display for PictureError {
             Self::NoTable(page) => {
                 write!(
                     f,
-                    "`{}` is no table, so that it cannot be written as CSV; show `allocations`, `decisions` or `refusals`",
+                    "`{}` is no table, so that it cannot be written as CSV; show `allocations`, `decisions`, `refusals` or `findings`",
                     page.name()
                 )
             }
@@ -308,9 +309,17 @@ pub fn export(opened: &Opened, view: &View, out: &Path, scale: f32) -> Result<()
         Form::Svg => svg::write(&scene::build(&opened.model, view).0).into_bytes(),
         Form::Png => png::write(&scene::build(&opened.model, view).0, scale).map_err(PictureError::Png)?,
         Form::Csv => {
+            if view.page == Page::Findings {
+                let rows = view.notes.rows(&opened.model, &view.listing.query);
+                return write(out, &notable::csv(&opened.model, &rows));
+            }
             let table = view.page.table().ok_or(PictureError::NoTable(view.page))?;
             table.csv(&opened.model, &view.listing.rows(&opened.model, table))
         }
     };
-    output::bytes(out, &bytes).map_err(|(path, error)| PictureError::Write(path, error))
+    write(out, &bytes)
+}
+
+fn write(out: &Path, bytes: &[u8]) -> Result<(), PictureError> {
+    output::bytes(out, bytes).map_err(|(path, error)| PictureError::Write(path, error))
 }

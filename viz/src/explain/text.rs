@@ -12,16 +12,17 @@ const MOST: usize = 16;
 #[must_use]
 pub fn text(explanation: &Explanation, model: &Model) -> String {
     let mut out = String::new();
-    for (name, value) in lines(explanation, model) {
+    for (name, value) in lines(explanation, model, MOST) {
         // Writing to a string cannot fail.
         let _ = writeln!(out, "{name:<13} {value}");
     }
     out
 }
 
-/// The explanation in lines: what each is about, empty where it goes on with the one above, and what there is to say.
+/// The explanation in lines: what each is about, empty where it goes on with the one above, and what there is to say. So
+/// many candidates are told; the others are counted.
 #[must_use]
-pub fn lines(explanation: &Explanation, model: &Model) -> Vec<(&'static str, String)> {
+pub fn lines(explanation: &Explanation, model: &Model, candidates: usize) -> Vec<(&'static str, String)> {
     let Explanation { call, outlook, .. } = explanation;
     let mut lines: Vec<(&'static str, String)> = Vec::new();
     let mut line = |name: &'static str, value: String| lines.push((name, value));
@@ -53,12 +54,12 @@ pub fn lines(explanation: &Explanation, model: &Model) -> Vec<(&'static str, Str
     for (at, (number, words)) in explanation.steps.iter().enumerate() {
         line(if at == 0 { "steps" } else { "" }, format!("record {number}: {words}"));
     }
-    for (at, candidate) in explanation.candidates.iter().take(MOST).enumerate() {
+    for (at, candidate) in explanation.candidates.iter().take(candidates).enumerate() {
         let name = if at == 0 { "candidates" } else { "" };
         let size = ticks::bytes(candidate.size.0);
         line(name, format!("{size:>10} at offset {:<12} {}", candidate.offset.0, candidate.reason));
     }
-    if let Some(more) = explanation.candidates.len().checked_sub(MOST).filter(|more| *more > 0) {
+    if let Some(more) = explanation.candidates.len().checked_sub(candidates).filter(|more| *more > 0) {
         line("", format!("and {} more", ticks::count(more as u64)));
     }
     if explanation.candidates.is_empty() {

@@ -49,6 +49,8 @@ pub enum Input {
     Fit,
     /// Shows what is selected.
     FitSelection,
+    /// Shows what is selected in the address map.
+    Go,
     /// Selects nothing.
     Clear,
     /// Scrolls the list of records by rows.

@@ -51,9 +51,9 @@ pub enum Answer {
 }
 
 /// Areas that are lit up, at most.
-const MOST: usize = 300;
+const MOST: usize = 60;
 /// Width of one that has no beginning.
-const WIDE: f32 = 14.0;
+const WIDE: f32 = 10.0;
 
 impl Answer {
     /// That there is none.
@@ -154,7 +154,9 @@ fn rect(context: &Context<'_>, left: f32, right: f32, (start, end): (u64, u64)) 
 fn light(context: &Context<'_>, paint: &mut Paint, rect: &Rect, taken: bool) {
     let palette = context.palette;
     let Some(rect) = rect.clip(&context.frame.map.area) else { return };
-    paint.outline(rect.grown(1.0), Stroke::solid(palette.ground, 3.0));
+    if taken {
+        paint.outline(rect.grown(1.0), Stroke::solid(palette.ground, 3.0));
+    }
     let dash = if taken { Dash::Solid } else { Dash::Even(2.5) };
-    paint.outline(rect, Stroke { color: palette.alarm, width: if taken { 2.0 } else { 1.2 }, dash });
+    paint.outline(rect, Stroke { color: palette.alarm, width: if taken { 2.0 } else { 1.0 }, dash });
 }

@@ -21,6 +21,10 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
     let reserved = Columns::of(&pool.reserved, &columns);
     let used = Columns::of(&pool.used, &columns);
     paint.area(reserved.tops(area.x, &y), area.bottom(), palette.reserved_area);
+    let pending = context.model.pending(context.view.pool).map(|pending| Columns::of(pending, &columns));
+    if let Some(pending) = pending.as_ref().filter(|_| stack.is_none()) {
+        paint.area(pending.tops(area.x, &y), area.bottom(), palette.pending.fade(90));
+    }
     paint.area(used.tops(area.x, &y), area.bottom(), palette.used.fade(110));
     paint.area(used.bottoms(area.x, &y), area.bottom(), palette.used.fade(170));
     if let Some(by) = stack {
@@ -31,9 +35,7 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
         // The stack's upper edge is the same, and a line would hide its thinnest part.
         paint.line(used.line(area, &y), Stroke::solid(palette.used, 1.2));
     }
-    if let Some(pending) = context.model.pending(context.view.pool) {
-        let pending = Columns::of(pending, &columns);
-        paint.area(pending.tops(area.x, &y), area.bottom(), palette.pending.fade(if stack.is_some() { 0 } else { 90 }));
+    if let Some(pending) = pending {
         paint.line(pending.line(area, &y), Stroke::solid(palette.pending, 1.2));
     }
     let threshold = Columns::of(&pool.threshold, &columns);

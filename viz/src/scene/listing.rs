@@ -184,8 +184,11 @@ impl View {
 
     /// Scrolls the table by rows.
     pub(super) fn scroll_table(&mut self, model: &Model, frame: &Frame, rows: f64) {
-        if let Some(table) = self.page.table() {
-            let all = self.listing.rows(model, table).len();
+        if self.page.is_list() {
+            let all = match self.page.table() {
+                Some(table) => self.listing.rows(model, table).len(),
+                None => self.notes.rows(model, &self.listing.query).len(),
+            };
             let most = all.saturating_sub(shown_rows(frame)) as f64;
             self.listing.top = (self.listing.top as f64 + rows).clamp(0.0, most) as usize;
         }
@@ -195,6 +198,8 @@ impl View {
     pub fn keep_listing(&mut self, model: &Model) {
         if let Some(table) = self.page.table() {
             self.listing.keep(model, table);
+        } else if self.page.is_list() {
+            self.notes.keep(model, &self.listing.query);
         }
     }
 

@@ -1,6 +1,6 @@
 //! What is being looked at: the range, the selection, the size. Inputs change it; the picture follows from it.
 
-use super::{Addresses, Along, Answer, ColorBy, Frame, Input, Listing, Page, Pos, Question, Range, Theme};
+use super::{Addresses, Along, Answer, ColorBy, Frame, Input, Listing, Notes, Page, Pos, Question, Range, Theme};
 use crate::model::{Axis, By, EventIx, FindingIx, FreeBlock, LifeIx, Model, PoolIx};
 
 /// What is selected.
@@ -76,6 +76,8 @@ pub struct View {
     pub stack: Option<By>,
     /// What the blocks of the address map are coloured by.
     pub color: ColorBy,
+    /// What is worth a look.
+    pub notes: Notes,
     /// What was asked last about the selection, and the answer; see [`View::question`].
     pub answer: Option<(Question, Answer)>,
 }
@@ -101,6 +103,7 @@ impl View {
             listing: Listing::default(),
             stack: None,
             color: ColorBy::default(),
+            notes: Notes::default(),
             answer: None,
         };
         view.fit(model);
@@ -138,12 +141,14 @@ impl View {
             Input::Click(at) => self.click(model, frame, at),
             Input::Fit => self.fit(model),
             Input::FitSelection => self.fit_selection(model),
+            Input::Go => self.go(model),
             Input::Clear => self.selection = Selection::Nothing,
             Input::Scroll(rows) => self.top = scrolled(self.top, rows, model.events.len(), frame.rows()),
             Input::ScrollFindings(rows) => {
                 let findings = model.findings.flags().len();
                 self.top_finding = scrolled(self.top_finding, rows, findings, frame.finding_rows());
             }
+            Input::Step(by) if self.page == Page::Findings => self.step_note(model, frame, by),
             Input::Step(by) => self.step(model, frame, by),
             Input::StepFinding(by) => self.step_finding(model, frame, by),
             Input::SwitchAxis => self.switch_axis(model),
@@ -165,7 +170,7 @@ impl View {
     }
 
     fn show(&mut self, page: Page) {
-        if self.page.table() != page.table() {
+        if self.page.table() != page.table() || page == Page::Findings {
             (self.listing.top, self.listing.sort) = (0, None);
         }
         self.page = page;
@@ -219,7 +224,7 @@ impl View {
             self.show_in_list(model, frame);
             return;
         }
-        if self.click_heading(frame, at) {
+        if self.click_heading(frame, at) || self.click_note(model, frame, at) {
             return;
         }
         if frame.map.area.contains(at) {

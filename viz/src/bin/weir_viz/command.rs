@@ -120,6 +120,7 @@ commands! {
     "Show the allocations" [plain(Key::Num5)] Does::View(Input::Show(Page::Allocations));
     "Show the decisions" [plain(Key::Num6)] Does::View(Input::Show(Page::Decisions));
     "Show the refusals" [plain(Key::Num7)] Does::View(Input::Show(Page::Refusals));
+    "Show the findings" [plain(Key::Num8)] Does::View(Input::Show(Page::Findings));
     "Next view" [plain(Key::V)] Does::View(Input::NextPage);
     "Zoom in" [plain(Key::W), plain(Key::Plus), plain(Key::Equals)] Does::View(Input::Closer { factor: KEY_ZOOM });
     "Zoom out" [plain(Key::S), plain(Key::Minus)] Does::View(Input::Closer { factor: 1.0 / KEY_ZOOM });
@@ -127,6 +128,7 @@ commands! {
     "To the right" [plain(Key::D), plain(Key::ArrowRight)] aside(KEY_MOVE);
     "Show all" [plain(Key::Num0), plain(Key::Home)] Does::View(Input::Fit);
     "Show selection" [plain(Key::F)] Does::View(Input::FitSelection);
+    "Show the selection in the address map" [plain(Key::Enter)] Does::View(Input::Go);
     "Undo a zoom" [plain(Key::Backspace)] Does::Undo;
     "Next record" [plain(Key::Period), plain(Key::ArrowDown)] Does::View(Input::Step(1));
     "Previous record" [plain(Key::Comma), plain(Key::ArrowUp)] Does::View(Input::Step(-1));
