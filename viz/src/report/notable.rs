@@ -86,7 +86,7 @@ fn peaks(model: &Model, pool: PoolIx, list: &mut Vec<Notable>) {
     let (holders, _) = holders(model, pool, Peak { bytes, event });
     let most = holders.first().map(|holder| {
         let (held, blocks) = (ticks::bytes(holder.bytes), ticks::count(holder.blocks));
-        format!(", {held} of it in {blocks} of {}", holder.name())
+        format!("; most of it: {held} in {blocks} blocks, {}", holder.name())
     });
     peak("peak used", (bytes, event), most.unwrap_or_default());
     if !model.unrecorded.has(Fact::Reserved) {
