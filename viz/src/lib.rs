@@ -12,6 +12,7 @@ pub mod decode;
 pub mod explain;
 pub mod export;
 pub mod floor;
+pub mod follow;
 pub mod font;
 pub mod import;
 pub mod model;

@@ -5,6 +5,7 @@ mod value;
 
 pub use picture::{Picture, PictureError, draw, export, go_to_finding, screenshot, view};
 
+use crate::follow::Feed;
 use crate::part::Place;
 use crate::scene::Parts;
 use std::ffi::OsString;
@@ -31,6 +32,8 @@ FILE, too, one to open a log in.
                      decisions or refusals
   --find QUERY       in a table: only what matches, such as `stream:1 >2MiB`, an address, `#17`, a label
   --theme WHICH      light or dark; else a picture is light, and a window as the system's
+  --follow           follow FILE while it still grows; `-` is standard input, and tcp:PORT whoever connects to that port
+                     of this machine
   --panels           without the list of records and the details
   -h, --help         this text";
 
@@ -57,6 +60,8 @@ pub enum Command {
 pub struct Asked {
     /// The log; `None`: a window to open one in.
     pub file: Option<PathBuf>,
+    /// The log grows yet.
+    pub follow: Option<Feed>,
     /// How it is to look.
     pub picture: Picture,
 }
@@ -88,6 +93,7 @@ impl Command {
         use lexopt::prelude::*;
         let mut screenshot = None;
         let mut asked = Asked::default();
+        let mut follow = false;
         let mut parser = lexopt::Parser::from_args(args);
         while let Some(arg) = parser.next()? {
             let picture = &mut asked.picture;
@@ -108,10 +114,20 @@ impl Command {
                 Long("pool") => picture.pool = Some(parser.value()?.parse()?),
                 Long("from") => picture.part.from = Some(Place::parse(&parser.value()?.string()?)),
                 Long("to") => picture.part.to = Some(Place::parse(&parser.value()?.string()?)),
+                Long("follow") => follow = true,
                 Long("panels") => picture.parts = Parts::Panels,
                 Value(value) if asked.file.is_none() => asked.file = Some(PathBuf::from(value)),
                 other => return Err(other.unexpected().into()),
             }
+        }
+        if follow {
+            let file = asked.file.take().ok_or_else(|| UsageError("no log to follow was named".to_owned()))?;
+            if screenshot.is_some() || !asked.picture.part.is_whole() {
+                let what =
+                    "--follow opens a window on the whole log: it goes with neither --screenshot nor --from and --to";
+                return Err(UsageError(what.to_owned()));
+            }
+            asked.follow = Some(Feed::parse(file.as_os_str()).map_err(UsageError)?);
         }
         let asked = Box::new(asked);
         let Some(out) = screenshot else { return Ok(Self::Window(asked)) };

@@ -1,10 +1,12 @@
 //! The window: opens logs, shows what is opened, and hands what the user does to it.
 
 use crate::bars;
+use crate::check::Check;
 use crate::command::{self, Does};
 use crate::document::Document;
 use crate::failure::{Failure, Outcome};
-use crate::loading::{Loading, Purpose};
+use crate::following::{Following, Update};
+use crate::loading::{Loaded, Loading, Purpose};
 use crate::overlay::{self, Act, Overlay};
 use crate::paint;
 use crate::recent::Recent;
@@ -13,7 +15,9 @@ use crate::theme;
 use eframe::egui::{self, Context, Ui, ViewportCommand};
 use std::path::{Path, PathBuf};
 use weir_viz::cli::Picture;
+use weir_viz::follow::Feed;
 use weir_viz::scene::{Input, Theme};
+use weir_viz::source::Opened;
 
 /// The window's state.
 pub(crate) struct App {
@@ -21,6 +25,7 @@ pub(crate) struct App {
     picture: Picture,
     document: Option<Document>,
     loading: Option<Loading>,
+    following: Option<Following>,
     failure: Option<Failure>,
     recent: Recent,
     overlay: Overlay,
@@ -40,6 +45,7 @@ impl App {
             picture,
             document: None,
             loading: None,
+            following: None,
             failure: None,
             recent,
             overlay: Overlay::None,
@@ -103,6 +109,63 @@ impl App {
         }
     }
 
+    /// Begins to follow a log that grows.
+    pub(crate) fn follow(&mut self, feed: Feed, context: &Context) {
+        self.failure = None;
+        match Following::start(feed, context) {
+            Ok(following) => {
+                self.loading = None;
+                self.following = Some(following);
+            }
+            Err(failure) => self.fail(failure),
+        }
+    }
+
+    /// What is followed.
+    pub(crate) const fn following(&self) -> Option<&Following> {
+        self.following.as_ref()
+    }
+
+    /// Takes over what has grown.
+    fn take_grown(&mut self, context: &Context) {
+        while let Some(update) = self.following.as_mut().and_then(Following::take) {
+            match update {
+                Update::Opened(opened) => self.show_grown(*opened, context),
+                Update::Another(why) => self.said = why.to_owned(),
+                Update::Ended => self.said = "nothing more will come".to_owned(),
+                Update::Failed(error) => self.fail(error.into()),
+            }
+        }
+    }
+
+    fn show_grown(&mut self, opened: Opened, context: &Context) {
+        let Some(following) = &self.following else { return };
+        let (file, name) = (following.file(), following.name.clone());
+        let shown = match &mut self.document {
+            Some(document) if document.file == file => document.grow(opened).map(|()| None),
+            _ => Document::new(Loaded { opened, bytes: Vec::new() }, file, self.picture_now()).map(Some),
+        };
+        match shown {
+            Ok(None) => {}
+            Ok(Some(mut document)) => {
+                // What is wrong comes with the log.
+                document.check = Check::Done;
+                context.send_viewport_cmd(ViewportCommand::Title(format!("{name} - weir")));
+                self.document = Some(document);
+            }
+            Err(error) => self.fail(Failure::to_show(&name, error)),
+        }
+    }
+
+    /// Shows what went wrong; where nothing else is shown, the program's exit status says it, too.
+    fn fail(&mut self, failure: Failure) {
+        eprintln!("weir-viz: {}\n{}", failure.heading, failure.lines.join("\n"));
+        if self.document.is_none() {
+            self.outcome.unreadable();
+        }
+        self.failure = Some(failure);
+    }
+
     /// Waits until what is being read is there.
     #[cfg(test)]
     pub(crate) fn wait_for_loading(&mut self) {
@@ -123,18 +186,13 @@ impl App {
         });
         match made {
             Ok(document) => self.show_document(document, loading.purpose, context),
-            Err(failure) => {
-                eprintln!("weir-viz: {}\n{}", failure.heading, failure.lines.join("\n"));
-                if self.document.is_none() {
-                    self.outcome.unreadable();
-                }
-                self.failure = Some(failure);
-            }
+            Err(failure) => self.fail(failure),
         }
     }
 
     fn show_document(&mut self, mut document: Document, purpose: Purpose, context: &Context) {
         document.start_check(context);
+        self.following = None;
         self.recent.note(&document.file);
         self.said.clear();
         if let (Purpose::Reload, Some(old)) = (purpose, &self.document) {
@@ -148,6 +206,7 @@ impl App {
     /// One frame.
     pub(crate) fn show(&mut self, ui: &mut Ui) {
         self.take_loaded(ui.ctx());
+        self.take_grown(ui.ctx());
         self.take_dropped(ui.ctx());
         if let Some(document) = &mut self.document {
             document.begin_frame(ui);
@@ -182,7 +241,8 @@ impl App {
         let middle = egui::CentralPanel::default().frame(egui::Frame::new().fill(fill));
         if self.document.is_none() {
             let failure = self.failure.as_ref();
-            let act = middle.show(ui, |ui| start::show(ui, failure, self.recent.logs())).inner;
+            let waiting = self.following.as_ref().map(Following::words);
+            let act = middle.show(ui, |ui| start::show(ui, failure, waiting, self.recent.logs())).inner;
             if let Some(act) = act {
                 self.act(act, ui.ctx());
             }
@@ -263,6 +323,7 @@ impl App {
             Does::Open(purpose) => self.toggle(Overlay::choose(purpose, &self.folder())),
             Does::Recent => self.toggle(Overlay::Recent),
             Does::Reload => self.reload(context),
+            Does::Follow => self.follow_or_pause(context),
             Does::Palette => self.toggle(Overlay::Palette(String::new())),
             Does::Keys => self.toggle(Overlay::Keys),
             Does::Escape => self.escape(),
@@ -311,6 +372,14 @@ impl App {
                 self.load(file, picture, Purpose::Reload, context);
             }
             None => self.said = "there is no log to read again".to_owned(),
+        }
+    }
+
+    fn follow_or_pause(&mut self, context: &Context) {
+        match (&mut self.following, &self.document) {
+            (Some(following), _) => following.pause(),
+            (None, Some(document)) => self.follow(Feed::File(document.file.clone()), context),
+            (None, None) => self.said = "there is no log to follow".to_owned(),
         }
     }
 

@@ -28,6 +28,8 @@ pub(crate) enum Does {
     Recent,
     /// Reads the log again.
     Reload,
+    /// Follows the log as it grows; pauses that, and goes on.
+    Follow,
     /// Closes what is open, or else selects nothing.
     Escape,
     /// Opens or closes the palette.
@@ -142,6 +144,7 @@ commands! {
     "Open a log" [ctrl(Key::O)] Does::Open(Purpose::Open);
     "Open one of the logs opened before" [plain(Key::O)] Does::Recent;
     "Read the log again" [plain(Key::F5), ctrl(Key::R)] Does::Reload;
+    "Follow the log as it grows; pause, go on" [plain(Key::G)] Does::Follow;
     "Write a picture as PNG" [ctrl(Key::E)] Does::Export("png");
     "Write a picture as SVG" [] Does::Export("svg");
     "Write the table as CSV" [] Does::Export("csv");

@@ -53,6 +53,15 @@ impl Document {
         })
     }
 
+    /// The log as it has grown. Its view stays where it is; what was shown whole, or to its end, is so again.
+    pub(crate) fn grow(&mut self, opened: Opened) -> Result<(), PictureError> {
+        let mut view = cli::view(&opened, &Picture { title: self.picture.title.clone(), ..Picture::default() })?;
+        view.size = self.view.size;
+        view.look_as(&opened.model, &self.view, &self.opened.model);
+        (self.view, self.opened, self.drawn) = (view, opened, None);
+        Ok(())
+    }
+
     /// The log.
     pub(crate) const fn model(&self) -> &Model {
         &self.opened.model

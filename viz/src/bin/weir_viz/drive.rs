@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use weir::trace::text;
 use weir_viz::cli::Picture;
+use weir_viz::follow::Feed;
 use weir_viz::model::LifeIx;
 use weir_viz::scene::{Page, Selection, Theme};
 
@@ -362,4 +363,76 @@ fn the_theme_is_the_systems_until_it_is_chosen() {
     assert_eq!(person.app().view.theme, Theme::Dark);
     person.click("Light or dark (L)");
     assert_eq!(person.app().view.theme, Theme::Light);
+}
+
+/// Frames until this holds; what is followed comes when it comes.
+fn until(person: &mut Person, holds: impl Fn(&Person) -> bool) {
+    for _ in 0..2000 {
+        person.0.step();
+        if holds(person) {
+            return person.wait();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    panic!("it never came");
+}
+
+fn append(log: &Path, from: u64, to: u64) {
+    let lines: String =
+        (from..to).map(|n| format!("number={n} time={n} record=mark label=0 length=1 name=m\n")).collect();
+    std::io::Write::write_all(&mut std::fs::File::options().append(true).open(log).unwrap(), lines.as_bytes()).unwrap();
+}
+
+#[test]
+fn a_log_is_followed_as_it_grows_and_pauses() {
+    let folder = Folder::new("follow");
+    let log = folder.log("a.log", 0);
+    let mut person = Person::nowhere(Recent::default());
+    let context = person.0.ctx.clone();
+    person.0.state_mut().follow(Feed::File(log.clone()), &context);
+    person.wait();
+    assert!(person.sees("no record came yet"));
+    append(&log, 0, 10);
+    let has =
+        |records: usize| move |p: &Person| p.0.state().document().is_some_and(|d| d.model().events.len() == records);
+    until(&mut person, has(10));
+    assert_eq!(person.app().view.x.to, 10.0, "all of it is shown");
+    append(&log, 10, 30);
+    until(&mut person, has(30));
+    assert_eq!(person.app().view.x.to, 30.0, "and stays so");
+    person.press(Key::W);
+    person.press(Key::G);
+    assert!(person.sees("paused: "));
+    append(&log, 30, 40);
+    let before = person.app().view.x;
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    person.wait();
+    assert_eq!(person.records(), 30);
+    person.press(Key::G);
+    until(&mut person, has(40));
+    assert_eq!(person.app().view.x, before, "a range in the middle stays");
+    assert!(person.sees("following "));
+    // Cut, and written anew.
+    folder.log("a.log", 5);
+    until(&mut person, has(5));
+    // What is shown can be followed, too.
+    let mut person = Person::nowhere(Recent::default());
+    person.drop(&log);
+    person.press(Key::G);
+    append(&log, 5, 9);
+    until(&mut person, has(9));
+}
+
+#[test]
+fn what_cannot_be_followed_is_told() {
+    let folder = Folder::new("follow-foreign");
+    let log = folder.0.join("a.csv");
+    std::fs::write(&log, "Thread,Time,Action,Pointer,Size,Stream\n1,10:00:00.000000,allocate,0x1000,512,0\n").unwrap();
+    let mut person = Person::nowhere(Recent::default());
+    let context = person.0.ctx.clone();
+    person.0.state_mut().follow(Feed::File(log), &context);
+    until(&mut person, |p| p.sees("another allocator's log"));
+    person.0.state_mut().follow(Feed::File(folder.0.join("none.log")), &context);
+    person.wait();
+    assert!(person.sees("cannot be read"));
 }
