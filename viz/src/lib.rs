@@ -24,6 +24,7 @@ pub mod rebuild;
 pub mod report;
 pub mod scene;
 pub mod search;
+pub mod session;
 pub mod source;
 pub mod svg;
 pub mod table;

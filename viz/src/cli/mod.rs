@@ -34,6 +34,7 @@ FILE, too, one to open a log in.
   --theme WHICH      light or dark; else a picture is light, and a window as the system's
   --follow           follow FILE while it still grows; `-` is standard input, and tcp:PORT whoever connects to that port
                      of this machine
+  --no-session       neither read nor write FILE.weir-session.json, which keeps range, page, filters and marks
   --panels           without the list of records and the details
   -h, --help         this text";
 
@@ -62,8 +63,20 @@ pub struct Asked {
     pub file: Option<PathBuf>,
     /// The log grows yet.
     pub follow: Option<Feed>,
+    /// What becomes of its session.
+    pub session: Sessions,
     /// How it is to look.
     pub picture: Picture,
+}
+
+/// What becomes of the files that keep how logs were looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sessions {
+    /// They are read and written.
+    #[default]
+    Kept,
+    /// They are not.
+    Ignored,
 }
 
 /// A command line that makes no sense.
@@ -97,6 +110,9 @@ impl Command {
         let mut parser = lexopt::Parser::from_args(args);
         while let Some(arg) = parser.next()? {
             let picture = &mut asked.picture;
+            if let Long(name) = &arg {
+                picture.given.push((*name).to_owned());
+            }
             match arg {
                 Short('h') | Long("help") => return Ok(Self::Help),
                 Long("screenshot") => screenshot = Some(value::drawable(PathBuf::from(parser.value()?))?),
@@ -115,6 +131,7 @@ impl Command {
                 Long("from") => picture.part.from = Some(Place::parse(&parser.value()?.string()?)),
                 Long("to") => picture.part.to = Some(Place::parse(&parser.value()?.string()?)),
                 Long("follow") => follow = true,
+                Long("no-session") => asked.session = Sessions::Ignored,
                 Long("panels") => picture.parts = Parts::Panels,
                 Value(value) if asked.file.is_none() => asked.file = Some(PathBuf::from(value)),
                 other => return Err(other.unexpected().into()),

@@ -33,6 +33,7 @@ impl View {
         if !there {
             self.selection = Selection::Nothing;
         }
+        self.marks.retain(|mark| mark.event < model.events.end());
         self.top = self.top.min(model.events.len());
     }
 }

@@ -17,6 +17,7 @@ mod hover;
 mod lanes;
 mod listing;
 mod map;
+mod marks;
 mod page;
 mod pins;
 mod range;
@@ -38,6 +39,7 @@ pub use frame::{Frame, ROW};
 pub use history::History;
 pub use hover::hover;
 pub use listing::Listing;
+pub use marks::Mark;
 pub use page::Page;
 pub use range::Range;
 pub use scale::{Addresses, MapScale, Scale, Stretch};
@@ -98,6 +100,7 @@ pub fn build(model: &Model, view: &View) -> (Scene, Frame) {
     gaps::draw(&context, &mut paint);
     header::marks(&context, &mut paint);
     flags::on_map(&context, &mut paint);
+    marks::draw(&context, &mut paint);
     flags::selected(&context, &mut paint);
     cursor(&context, &mut paint);
     for area in [frame.chart, frame.strip, frame.map.area] {

@@ -1,6 +1,6 @@
 //! What is being looked at: the range, the selection, the size. Inputs change it; the picture follows from it.
 
-use super::{Addresses, Along, Frame, Input, Listing, Page, Pos, Range, Theme};
+use super::{Addresses, Along, Frame, Input, Listing, Mark, Page, Pos, Range, Theme};
 use crate::model::{Axis, EventIx, FindingIx, LifeIx, Model, PoolIx};
 
 /// What is selected.
@@ -70,6 +70,8 @@ pub struct View {
     pub top_finding: usize,
     /// What is looked for, and what the tables show of it.
     pub listing: Listing,
+    /// The user's marks, in the order of their records.
+    pub marks: Vec<Mark>,
 }
 
 impl View {
@@ -91,6 +93,7 @@ impl View {
             top: 0,
             top_finding: 0,
             listing: Listing::default(),
+            marks: Vec::new(),
         };
         view.fit(model);
         view
@@ -135,6 +138,7 @@ impl View {
             }
             Input::Step(by) => self.step(model, frame, by),
             Input::StepFinding(by) => self.step_finding(model, frame, by),
+            Input::StepMark(by) => self.step_mark(model, frame, by),
             Input::SwitchAxis => self.switch_axis(model),
             Input::NextPool => {
                 let pools = model.pools.len().max(1);

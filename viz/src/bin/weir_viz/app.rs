@@ -7,14 +7,15 @@ use crate::document::Document;
 use crate::failure::{Failure, Outcome};
 use crate::following::{Following, Update};
 use crate::loading::{Loaded, Loading, Purpose};
-use crate::overlay::{self, Act, Overlay};
+use crate::marks::Naming;
+use crate::overlay::{self, Act, Around, Overlay};
 use crate::paint;
 use crate::recent::Recent;
 use crate::start;
 use crate::theme;
 use eframe::egui::{self, Context, Ui, ViewportCommand};
 use std::path::{Path, PathBuf};
-use weir_viz::cli::Picture;
+use weir_viz::cli::{Picture, Sessions};
 use weir_viz::follow::Feed;
 use weir_viz::scene::{Input, Theme};
 use weir_viz::source::Opened;
@@ -36,11 +37,12 @@ pub(crate) struct App {
     /// The colours of the last frame.
     theme: Theme,
     outcome: Outcome,
+    sessions: Sessions,
 }
 
 impl App {
     /// A window without a log.
-    pub(crate) fn new(picture: Picture, recent: Recent, outcome: Outcome) -> Self {
+    pub(crate) fn new(picture: Picture, sessions: Sessions, recent: Recent, outcome: Outcome) -> Self {
         Self {
             picture,
             document: None,
@@ -53,6 +55,7 @@ impl App {
             search: false,
             theme: Theme::default(),
             outcome,
+            sessions,
         }
     }
 
@@ -60,7 +63,7 @@ impl App {
     #[cfg(test)]
     pub(crate) fn with(document: Document, recent: Recent) -> Self {
         let picture = document.picture.clone();
-        Self { document: Some(document), ..Self::new(picture, recent, Outcome::default()) }
+        Self { document: Some(document), ..Self::new(picture, Sessions::Ignored, recent, Outcome::default()) }
     }
 
     /// What is shown.
@@ -140,7 +143,7 @@ impl App {
 
     fn show_grown(&mut self, opened: Opened, context: &Context) {
         let Some(following) = &self.following else { return };
-        let (file, name) = (following.file(), following.name.clone());
+        let (file, name, feed) = (following.file(), following.name.clone(), following.feed.clone());
         let shown = match &mut self.document {
             Some(document) if document.file == file => document.grow(opened).map(|()| None),
             _ => Document::new(Loaded { opened, bytes: Vec::new() }, file, self.picture_now()).map(Some),
@@ -150,6 +153,9 @@ impl App {
             Ok(Some(mut document)) => {
                 // What is wrong comes with the log.
                 document.check = Check::Done;
+                if matches!(feed, Feed::File(_)) {
+                    self.keep_session(&mut document, Purpose::Open);
+                }
                 context.send_viewport_cmd(ViewportCommand::Title(format!("{name} - weir")));
                 self.document = Some(document);
             }
@@ -195,12 +201,30 @@ impl App {
         self.following = None;
         self.recent.note(&document.file);
         self.said.clear();
-        if let (Purpose::Reload, Some(old)) = (purpose, &self.document) {
+        // The old one writes its session first.
+        let old = self.document.take();
+        if let (Purpose::Reload, Some(old)) = (purpose, &old) {
             document.look_as(old);
             self.said = "read again".to_owned();
         }
+        drop(old);
+        self.keep_session(&mut document, purpose);
         context.send_viewport_cmd(ViewportCommand::Title(format!("{} - weir", document.file.display())));
         self.document = Some(document);
+    }
+
+    fn keep_session(&mut self, document: &mut Document, purpose: Purpose) {
+        if self.sessions == Sessions::Kept {
+            // Read again, it looks as it did just now.
+            let looked = document.view.clone();
+            if let Some(wrong) = document.keep_session() {
+                eprintln!("weir-viz: {wrong}");
+                self.said = wrong;
+            }
+            if purpose == Purpose::Reload {
+                document.view = looked;
+            }
+        }
     }
 
     /// One frame.
@@ -218,13 +242,14 @@ impl App {
         self.theme = self.theme_now(ui);
         theme::apply(ui, self.theme);
         self.panels(ui);
-        if let Some(act) = self.overlay.show(ui.ctx(), self.recent.logs()) {
+        let around = Around { logs: self.recent.logs(), document: self.document.as_ref() };
+        if let Some(act) = self.overlay.show(ui.ctx(), around) {
             self.act(act, ui.ctx());
             ui.ctx().request_repaint();
         }
         self.notes(ui);
         if let Some(document) = &mut self.document {
-            document.end_frame(ui.input(|i| i.time));
+            document.end_frame(ui);
         }
     }
 
@@ -302,6 +327,20 @@ impl App {
                 self.overlay = Overlay::None;
                 self.load(file, self.picture_now(), purpose, context);
             }
+            Act::SetMark(event, name) => {
+                if let Some(document) = &mut self.document {
+                    document.view.set_mark(event, &name);
+                }
+                if matches!(self.overlay, Overlay::NameMark(_)) {
+                    self.overlay = Overlay::None;
+                }
+            }
+            Act::GoTo(event) => {
+                self.overlay = Overlay::None;
+                if let Some(document) = &mut self.document {
+                    document.go_to(event);
+                }
+            }
         }
     }
 
@@ -324,6 +363,9 @@ impl App {
             Does::Recent => self.toggle(Overlay::Recent),
             Does::Reload => self.reload(context),
             Does::Follow => self.follow_or_pause(context),
+            Does::SetMark => self.name_mark(),
+            Does::DeleteMark => self.delete_mark(),
+            Does::Marks => self.toggle(Overlay::Marks),
             Does::Palette => self.toggle(Overlay::Palette(String::new())),
             Does::Keys => self.toggle(Overlay::Keys),
             Does::Escape => self.escape(),
@@ -380,6 +422,22 @@ impl App {
             (Some(following), _) => following.pause(),
             (None, Some(document)) => self.follow(Feed::File(document.file.clone()), context),
             (None, None) => self.said = "there is no log to follow".to_owned(),
+        }
+    }
+
+    fn name_mark(&mut self) {
+        let Some(document) = &self.document else { return };
+        match document.cursor() {
+            Some(event) => self.overlay = Overlay::NameMark(Naming::of(document, event)),
+            None => self.said = "select a record, or point at one: the mark is set there".to_owned(),
+        }
+    }
+
+    fn delete_mark(&mut self) {
+        let Some(document) = &mut self.document else { return };
+        match document.cursor().filter(|event| document.view.mark_at(*event).is_some()) {
+            Some(event) => document.view.set_mark(event, ""),
+            None => self.said = "there is no mark of yours at the cursor".to_owned(),
         }
     }
 

@@ -28,6 +28,12 @@ pub(crate) enum Does {
     Recent,
     /// Reads the log again.
     Reload,
+    /// Names the record at the cursor.
+    SetMark,
+    /// Takes its name away.
+    DeleteMark,
+    /// Lists all marks.
+    Marks,
     /// Follows the log as it grows; pauses that, and goes on.
     Follow,
     /// Closes what is open, or else selects nothing.
@@ -94,6 +100,8 @@ impl Shortcut {
             Key::ArrowRight => "Right",
             Key::ArrowUp => "Up",
             Key::ArrowDown => "Down",
+            Key::OpenBracket => "[",
+            Key::CloseBracket => "]",
             Key::Plus | Key::Equals => "+",
             Key::Minus => "-",
             other => other.name(),
@@ -135,6 +143,11 @@ commands! {
     "A page of records back" [plain(Key::PageUp)] Does::Page(-1);
     "Next finding" [shift(Key::N, false)] Does::View(Input::StepFinding(1));
     "Previous finding" [shift(Key::N, true)] Does::View(Input::StepFinding(-1));
+    "Set a mark at the cursor" [plain(Key::M)] Does::SetMark;
+    "Delete the mark at the cursor" [plain(Key::Delete)] Does::DeleteMark;
+    "List the marks" [ctrl(Key::M)] Does::Marks;
+    "Next mark" [plain(Key::CloseBracket)] Does::View(Input::StepMark(1));
+    "Previous mark" [plain(Key::OpenBracket)] Does::View(Input::StepMark(-1));
     "Find" [ctrl(Key::F), plain(Key::Slash)] Does::Search;
     "Next match" [shift(Key::F3, false)] Does::Find(1);
     "Previous match" [shift(Key::F3, true)] Does::Find(-1);

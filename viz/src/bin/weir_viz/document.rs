@@ -9,8 +9,9 @@ use crate::theme;
 use eframe::egui::{self, Context, Sense, Ui, Vec2};
 use std::path::PathBuf;
 use weir_viz::cli::{self, Picture, PictureError};
-use weir_viz::model::Model;
-use weir_viz::scene::{self, Frame, History, Input, Scene, Size, Theme, View, pos};
+use weir_viz::model::{EventIx, Model};
+use weir_viz::scene::{self, Frame, History, Input, Pos, Scene, Size, Theme, View, pos};
+use weir_viz::session::{Look, Session};
 use weir_viz::source::Opened;
 
 /// A log, what is being looked at, and the picture of that.
@@ -24,9 +25,21 @@ pub(crate) struct Document {
     pub(crate) file: PathBuf,
     pub(crate) history: History,
     drawn: Option<Drawn>,
+    /// Where the pointer is on the picture.
+    pointer: Option<Pos>,
+    session: Option<Kept>,
     /// The view as the frame began.
     before: View,
 }
+
+/// The session, and since when something is to be written to it.
+struct Kept {
+    session: Session,
+    since: Option<f64>,
+}
+
+/// So many seconds nothing changes before the session is written.
+const CALM: f64 = 1.0;
 
 /// A picture, kept until the view changes.
 struct Drawn {
@@ -50,6 +63,8 @@ impl Document {
             file,
             history: History::default(),
             drawn: None,
+            pointer: None,
+            session: None,
         })
     }
 
@@ -65,6 +80,51 @@ impl Document {
     /// The log.
     pub(crate) const fn model(&self) -> &Model {
         &self.opened.model
+    }
+
+    /// Looks at the log as its session says, and keeps it. Answers what is wrong with the session.
+    pub(crate) fn keep_session(&mut self) -> Option<String> {
+        // A part of a log has other records at its beginning.
+        if !self.picture.part.is_whole() {
+            return None;
+        }
+        let mut session = Session::beside(&self.file);
+        let mut look = self.look();
+        let wrong = session.read(&mut look, &self.opened.model, &self.picture.given);
+        (self.view, self.picture.follows_system) = (look.view, look.follows_system);
+        self.session = Some(Kept { session, since: None });
+        wrong
+    }
+
+    fn look(&self) -> Look {
+        Look { view: self.view.clone(), follows_system: self.picture.follows_system }
+    }
+
+    /// Writes the session, if there is something to write. Where that cannot be, as in a folder that cannot be written to,
+    /// nothing is kept.
+    fn write_session(&mut self) {
+        let look = self.look();
+        if let Some(kept) = &mut self.session
+            && kept.since.take().is_some()
+        {
+            let _ = kept.session.write(&look, &self.opened.model);
+        }
+    }
+
+    /// The record that a mark is set at: the selected one, or the one under the pointer.
+    pub(crate) fn cursor(&self) -> Option<EventIx> {
+        self.view.selected_event(self.model()).or_else(|| {
+            let frame = &self.drawn.as_ref()?.frame;
+            let at = self.pointer.filter(|at| frame.is_plot(*at))?;
+            frame.event_at(self.model(), &self.view, at)
+        })
+    }
+
+    /// Goes to a record.
+    pub(crate) fn go_to(&mut self, event: EventIx) {
+        if let Some(drawn) = &self.drawn {
+            self.view.go_to(&self.opened.model, &drawn.frame, event);
+        }
     }
 
     /// Looks at this log as another document does at its own.
@@ -100,8 +160,16 @@ impl Document {
     }
 
     /// The frame's changes are done.
-    pub(crate) fn end_frame(&mut self, seconds: f64) {
+    pub(crate) fn end_frame(&mut self, ui: &Ui) {
+        let seconds = ui.input(|i| i.time);
         self.history.note(&self.before, &self.view, seconds);
+        let Some(kept) = &mut self.session else { return };
+        if self.before != self.view {
+            kept.since = Some(seconds);
+            ui.ctx().request_repaint_after_secs(CALM as f32);
+        } else if kept.since.is_some_and(|since| seconds - since >= CALM) {
+            self.write_session();
+        }
     }
 
     /// Does this to the view.
@@ -155,13 +223,13 @@ impl Document {
         let corner = response.rect.min.to_vec2();
         self.draw();
         let Some(drawn) = &self.drawn else { return };
+        self.pointer = response.hover_pos().map(|at| pos(at.x - corner.x, at.y - corner.y));
         let pointer = input::Pointer::of(&response);
         let inputs = ui.input(|i| pointer.inputs(i, &self.view, &drawn.frame, corner));
         inputs.into_iter().for_each(|input| self.apply(input));
         self.draw();
         self.paint(&painter, corner);
-        if let (Some(at), Some(drawn)) = (response.hover_pos(), &self.drawn) {
-            let at = pos(at.x - corner.x, at.y - corner.y);
+        if let (Some(at), Some(drawn)) = (self.pointer, &self.drawn) {
             let over = scene::hover(&self.opened.model, &self.view, &drawn.frame, at);
             paint::paint(&painter, &paint::pieces(&over, corner), corner);
         }
@@ -201,6 +269,12 @@ impl Document {
         if let Some((_, pieces)) = &drawn.pieces {
             paint::paint(painter, pieces, corner);
         }
+    }
+}
+
+impl Drop for Document {
+    fn drop(&mut self) {
+        self.write_session();
     }
 }
 

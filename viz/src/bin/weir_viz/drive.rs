@@ -11,7 +11,7 @@ use egui_kittest::kittest::Queryable;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use weir::trace::text;
-use weir_viz::cli::Picture;
+use weir_viz::cli::{Picture, Sessions};
 use weir_viz::follow::Feed;
 use weir_viz::model::LifeIx;
 use weir_viz::scene::{Page, Selection, Theme};
@@ -219,7 +219,7 @@ impl Drop for Folder {
 impl Person {
     /// Before a window without a log.
     fn nowhere(recent: Recent) -> Self {
-        Self::at(App::new(Picture::default(), recent, Outcome::default()))
+        Self::at(App::new(Picture::default(), Sessions::Kept, recent, Outcome::default()))
     }
 
     /// Until what is being read is there.
@@ -435,4 +435,82 @@ fn what_cannot_be_followed_is_told() {
     person.0.state_mut().follow(Feed::File(folder.0.join("none.log")), &context);
     person.wait();
     assert!(person.sees("cannot be read"));
+}
+
+#[test]
+fn marks_are_set_listed_stepped_and_deleted_by_keys() {
+    let mut person = Person::new(&anywhere());
+    person.press(Key::M);
+    assert!(person.sees("select a record"));
+    for (id, name) in [("17", "peak"), ("3", "warm-up")] {
+        person.control(Key::F);
+        let query = person.app().view.listing.query.clone();
+        query.chars().for_each(|_| person.press(Key::Backspace));
+        person.write(id);
+        person.press(Key::Enter);
+        person.press(Key::Escape);
+        // Out of the search box.
+        person.0.ctx.memory_mut(|memory| memory.stop_text_input());
+        let life = person.app().model().life_of_id(id.parse().unwrap()).unwrap();
+        let born = person.app().model().life(life).born().unwrap();
+        person.0.state_mut().document_mut().unwrap().go_to(born);
+        person.press(Key::M);
+        person.write(name);
+        person.press(Key::Enter);
+    }
+    let names = |person: &Person| person.app().view.marks.iter().map(|mark| mark.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&person), ["warm-up", "peak"], "in the order of the log");
+    person.press(Key::Num0);
+    let at = |person: &Person| person.app().view.selected_event(person.app().model());
+    person.press(Key::CloseBracket);
+    let peak = at(&person);
+    person.press(Key::CloseBracket);
+    assert_ne!(at(&person), peak, "around the end");
+    person.press(Key::OpenBracket);
+    assert_eq!(at(&person), peak);
+    person.control(Key::M);
+    assert!(person.sees(" warm-up") && person.sees("Delete peak"));
+    person.click("Delete peak");
+    assert_eq!(names(&person), ["warm-up"]);
+    person.press(Key::Enter);
+    assert!(!person.sees("Delete warm-up"), "Enter goes to the first");
+    person.press(Key::Delete);
+    assert_eq!(names(&person), [] as [String; 0]);
+}
+
+#[test]
+fn a_session_is_kept_beside_the_log() {
+    let folder = Folder::new("session");
+    let log = folder.log("a.log", 50);
+    let file = folder.0.join("a.log.weir-session.json");
+    let mut person = Person::nowhere(Recent::default());
+    person.drop(&log);
+    assert!(!file.exists(), "nothing changed yet");
+    person.press(Key::Period);
+    person.press(Key::M);
+    person.write("here");
+    person.press(Key::Enter);
+    person.press(Key::Num5);
+    person.press(Key::W);
+    person.press(Key::L);
+    let before = person.app().view.clone();
+    // Written once nothing changes any more.
+    person.0.run_steps(90);
+    assert!(std::fs::read_to_string(&file).unwrap().contains("\"here\""));
+    drop(person);
+    let mut person = Person::nowhere(Recent::default());
+    person.drop(&log);
+    let now = &person.app().view;
+    assert_eq!((now.page, now.x, now.theme, &now.marks), (before.page, before.x, before.theme, &before.marks));
+    // A damaged one is told, and put aside when there is another one.
+    std::fs::write(&file, "{\"page\": \"lanes\", \"marks\": 7}").unwrap();
+    let mut person = Person::nowhere(Recent::default());
+    person.drop(&log);
+    assert!(person.sees("`marks` makes no sense"));
+    assert_eq!(person.app().view.page, Page::Lanes, "the rest of it holds");
+    person.press(Key::W);
+    drop(person);
+    let aside = folder.0.join("a.log.weir-session.json.damaged-1");
+    assert_eq!(std::fs::read_to_string(aside).unwrap(), "{\"page\": \"lanes\", \"marks\": 7}");
+    assert!(std::fs::read_to_string(&file).unwrap().contains("\"marks\": []"));
 }

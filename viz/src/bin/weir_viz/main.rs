@@ -12,6 +12,7 @@ mod failure;
 mod following;
 mod input;
 mod loading;
+mod marks;
 mod overlay;
 mod paint;
 mod recent;
@@ -76,7 +77,7 @@ fn window(asked: Asked) -> ExitCode {
         ..eframe::NativeOptions::default()
     };
     let outcome = Outcome::default();
-    let mut app = App::new(asked.picture.clone(), Recent::of_user(), outcome.clone());
+    let mut app = App::new(asked.picture.clone(), asked.session, Recent::of_user(), outcome.clone());
     let (file, feed) = (asked.file.clone(), asked.follow.clone());
     let start = |made: &eframe::CreationContext<'_>| {
         match (file, feed) {
