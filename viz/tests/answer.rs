@@ -1,54 +1,17 @@
 //! What a selection asks, and the answer as it is shown: in the details and on the map. The log is a real runtime's.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-use weir::id::{DeviceId, StreamId};
-use weir::policy::{PoolConfig, Reuse};
-use weir::sim::{DeviceConfig, Sim, SimStorage};
-use weir::trace::{Record, SinkError, WriterSink};
+mod runtime;
+
+use runtime::bytes;
+use weir::trace::Record;
 use weir::units::{Bytes, MIB};
-use weir::{Local, Storage, StreamConfig};
 use weir_viz::answer::answer;
 use weir_viz::model::{EventIx, FreeBlock, Kind, LifeIx, Model, Payload, PoolIx};
 use weir_viz::scene::{self, Answer, Frame, Input, Page, Parts, Question, Scene, Selection, Shape, Size, View, pos};
 use weir_viz::{reach, source};
 
-const DEVICE: DeviceId = DeviceId(0);
-
-type Write = Box<dyn FnMut(&[u8]) -> Result<(), SinkError>>;
-
-/// 4 MiB on stream 0, freed there; 3 MiB on stream 1, which does not come after that; then more than there is. At last
-/// everything is complete.
 fn log() -> Model {
-    let sim = Sim::new(
-        Box::leak(Box::new(SimStorage::<1, 8, 128, 64, 32, 4000, 20000>::new())).arenas(),
-        &[DeviceConfig::new(Bytes::mib(64))],
-        1,
-    );
-    let log = Rc::new(RefCell::new(Vec::new()));
-    let kept = Rc::clone(&log);
-    let write: Write = Box::new(move |page| {
-        kept.borrow_mut().extend_from_slice(page);
-        Ok(())
-    });
-    let storage = Box::leak(Box::new(Storage::<8, 8, 16, 4, 2000, 64, 8, 4>::new()));
-    let rt = Local::new(storage.arenas(), sim.expect("storage is large enough"), WriterSink(write));
-    let mut config = PoolConfig::new(DEVICE);
-    (config.limit, config.reuse) = (Bytes::mib(8), Reuse::empty());
-    let pool = rt.create_pool(config).expect("a pool");
-    let streams = [0, 1].map(|_| {
-        let native = rt.driver().create_stream(DEVICE).expect("a stream");
-        rt.create_stream(StreamConfig::new(DEVICE, native)).expect("a slot")
-    });
-    let malloc = |size: u64, on: StreamId| rt.malloc_async(pool, Bytes(size), on);
-    let first = malloc(4 * MIB, streams[0]).expect("memory");
-    rt.free_async(first, streams[0]).expect("freed");
-    malloc(3 * MIB, streams[1]).expect("memory");
-    assert!(malloc(6 * MIB, streams[1]).is_err());
-    rt.synchronize_device(DEVICE).expect("complete");
-    rt.flush();
-    let bytes = log.borrow().clone();
-    source::read("answer.log", &bytes).expect("a log").model
+    source::read("answer.log", &bytes()).expect("a log").model
 }
 
 fn view(model: &Model, selection: Selection) -> View {

@@ -6,6 +6,7 @@ use common::training;
 use std::path::{Path, PathBuf};
 use weir::trace::{Log, LogStamps, PAGE_BYTES, Page, Stamped, text};
 use weir_viz::cli::{self, Command, Picture, PictureError};
+use weir_viz::follow::Feed;
 use weir_viz::source;
 
 fn as_text(records: &[Stamped<'_>]) -> Vec<u8> {
@@ -179,7 +180,12 @@ fn command_lines_are_read_or_explained() {
     assert_eq!((picture.select, picture.pool, picture.finding), (Some(7), Some(1), Some(3)));
     assert_eq!(parse("--help").unwrap(), Command::Help);
     assert_eq!(parse("").unwrap(), Command::Window(Box::default()));
+    let followed = parse("--follow tcp:4711").unwrap();
+    assert!(matches!(followed, Command::Window(asked) if asked.follow == Some(Feed::Tcp(4711))));
     for (line, words) in [
+        ("--follow", "no log to follow"),
+        ("--follow tcp:0x10", "127.0.0.1 only"),
+        ("--follow a.log --from 7", "neither --screenshot nor --from"),
         ("--screenshot x.png", "no log"),
         ("a.log b.log", "b.log"),
         ("a.log --size 10x10", "--size 10x10: expected"),

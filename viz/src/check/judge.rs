@@ -124,6 +124,21 @@ impl Checker {
         report
     }
 
+    /// What was found up to here; the log may go on.
+    #[must_use]
+    pub fn so_far(&mut self) -> Report {
+        self.resolve();
+        let kept = |drafts: &Drafts| drafts.list.iter().map(|draft| draft.finding.clone()).collect();
+        Report {
+            findings: kept(&self.found),
+            more: self.found.more,
+            not_judged: kept(&self.open),
+            more_not_judged: self.open.more,
+            streams: self.report.streams.max(self.order.streams()),
+            ..self.report.clone()
+        }
+    }
+
     fn resolve(&mut self) {
         self.found.resolve(&self.history);
         self.open.resolve(&self.history);
@@ -214,7 +229,9 @@ impl Checker {
         self.found.push(draft);
     }
 
-    pub(super) fn found_so_far(&self) -> usize {
+    /// How many findings there are one by one so far.
+    #[must_use]
+    pub fn found(&self) -> usize {
         self.found.list.len()
     }
 

@@ -5,6 +5,7 @@ mod value;
 
 pub use picture::{Picture, PictureError, draw, export, go_to_finding, screenshot, view};
 
+use crate::follow::Feed;
 use crate::part::Place;
 use crate::scene::Parts;
 use std::ffi::OsString;
@@ -35,6 +36,9 @@ FILE, too, one to open a log in.
   --color WHICH      what blocks of the map are coloured by: stream (default), label, age or source
   --find QUERY       in a table or list: only what matches, such as `stream:1 >2MiB`, an address, `#17`, a label
   --theme WHICH      light or dark; else a picture is light, and a window as the system's
+  --follow           follow FILE while it still grows; `-` is standard input, and tcp:PORT whoever connects to that port
+                     of this machine
+  --no-session       neither read nor write FILE.weir-session.json, which keeps range, page, filters and marks
   --panels           without the list of records and the details
   -h, --help         this text";
 
@@ -61,8 +65,22 @@ pub enum Command {
 pub struct Asked {
     /// The log; `None`: a window to open one in.
     pub file: Option<PathBuf>,
+    /// The log grows yet.
+    pub follow: Option<Feed>,
+    /// What becomes of its session.
+    pub session: Sessions,
     /// How it is to look.
     pub picture: Picture,
+}
+
+/// What becomes of the files that keep how logs were looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sessions {
+    /// They are read and written.
+    #[default]
+    Kept,
+    /// They are not.
+    Ignored,
 }
 
 /// A command line that makes no sense.
@@ -92,9 +110,13 @@ impl Command {
         use lexopt::prelude::*;
         let mut screenshot = None;
         let mut asked = Asked::default();
+        let mut follow = false;
         let mut parser = lexopt::Parser::from_args(args);
         while let Some(arg) = parser.next()? {
             let picture = &mut asked.picture;
+            if let Long(name) = &arg {
+                picture.given.push((*name).to_owned());
+            }
             match arg {
                 Short('h') | Long("help") => return Ok(Self::Help),
                 Long("screenshot") => screenshot = Some(value::drawable(PathBuf::from(parser.value()?))?),
@@ -116,10 +138,21 @@ impl Command {
                 Long("pool") => picture.pool = Some(parser.value()?.parse()?),
                 Long("from") => picture.part.from = Some(Place::parse(&parser.value()?.string()?)),
                 Long("to") => picture.part.to = Some(Place::parse(&parser.value()?.string()?)),
+                Long("follow") => follow = true,
+                Long("no-session") => asked.session = Sessions::Ignored,
                 Long("panels") => picture.parts = Parts::Panels,
                 Value(value) if asked.file.is_none() => asked.file = Some(PathBuf::from(value)),
                 other => return Err(other.unexpected().into()),
             }
+        }
+        if follow {
+            let file = asked.file.take().ok_or_else(|| UsageError("no log to follow was named".to_owned()))?;
+            if screenshot.is_some() || !asked.picture.part.is_whole() {
+                let what =
+                    "--follow opens a window on the whole log: it goes with neither --screenshot nor --from and --to";
+                return Err(UsageError(what.to_owned()));
+            }
+            asked.follow = Some(Feed::parse(file.as_os_str()).map_err(UsageError)?);
         }
         let asked = Box::new(asked);
         let Some(out) = screenshot else { return Ok(Self::Window(asked)) };

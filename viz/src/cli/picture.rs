@@ -51,6 +51,8 @@ pub struct Picture {
     pub part: Part,
     /// The heading; the file's name where there is none.
     pub title: Option<String>,
+    /// Names of the options that were given: they go before what a session says.
+    pub given: Vec<String>,
 }
 
 impl Default for Picture {
@@ -73,6 +75,7 @@ impl Default for Picture {
             pool: None,
             part: Part::default(),
             title: None,
+            given: Vec::new(),
         }
     }
 }

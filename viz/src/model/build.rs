@@ -20,7 +20,7 @@ const USUAL_GRANULE: Bytes = Bytes::mib(2);
 const MOST_ODDITIES: usize = 1000;
 
 /// Builds a [`Model`] from records in their order.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Builder {
     pub(super) model: Model,
     pub(super) pools: HashMap<PoolId, PoolIx>,
@@ -36,7 +36,7 @@ pub struct Builder {
 }
 
 /// A pool while the log is being read.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Making {
     pub(super) used: Tally,
     pub(super) reserved: Tally,

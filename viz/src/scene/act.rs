@@ -63,6 +63,8 @@ pub enum Input {
     Step(i64),
     /// Goes to the next (1) or previous (-1) finding.
     StepFinding(i64),
+    /// Goes to the next (1) or previous (-1) mark.
+    StepMark(i64),
     /// Records or time along x.
     SwitchAxis,
     /// The next pool.

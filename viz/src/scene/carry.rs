@@ -9,6 +9,7 @@ impl View {
     pub fn look_as(&mut self, model: &Model, old: &Self, old_model: &Model) {
         let (size, title, notices) = (self.size, std::mem::take(&mut self.title), std::mem::take(&mut self.notices));
         *self = Self { size, title, notices, notes: Notes::default(), answer: None, ..old.clone() };
+        self.listing.forget();
         if self.pool.at() >= model.pools.len() {
             self.pool = model.busiest_pool().unwrap_or(PoolIx(0));
         }
@@ -34,6 +35,7 @@ impl View {
         if !there {
             self.selection = Selection::Nothing;
         }
+        self.marks.retain(|mark| mark.event < model.events.end());
         self.top = self.top.min(model.events.len());
     }
 }

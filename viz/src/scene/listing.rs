@@ -49,6 +49,11 @@ impl Listing {
         }
     }
 
+    /// The log is another one: the rows have to be worked out anew.
+    pub(super) fn forget(&mut self) {
+        self.kept = None;
+    }
+
     /// Works the rows out, if that was not done.
     pub fn keep(&mut self, model: &Model, table: Table) {
         if !self.is_kept(table) {

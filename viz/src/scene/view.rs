@@ -1,6 +1,6 @@
 //! What is being looked at: the range, the selection, the size. Inputs change it; the picture follows from it.
 
-use super::{Addresses, Along, Answer, ColorBy, Frame, Input, Listing, Notes, Page, Pos, Question, Range, Theme};
+use super::{Addresses, Along, Answer, ColorBy, Frame, Input, Listing, Mark, Notes, Page, Pos, Question, Range, Theme};
 use crate::model::{Axis, By, EventIx, FindingIx, FreeBlock, LifeIx, Model, PoolIx};
 
 /// What is selected.
@@ -80,6 +80,8 @@ pub struct View {
     pub notes: Notes,
     /// What was asked last about the selection, and the answer; see [`View::question`].
     pub answer: Option<(Question, Answer)>,
+    /// The user's marks, in the order of their records.
+    pub marks: Vec<Mark>,
 }
 
 impl View {
@@ -105,6 +107,7 @@ impl View {
             color: ColorBy::default(),
             notes: Notes::default(),
             answer: None,
+            marks: Vec::new(),
         };
         view.fit(model);
         view
@@ -151,6 +154,7 @@ impl View {
             Input::Step(by) if self.page == Page::Findings => self.step_note(model, frame, by),
             Input::Step(by) => self.step(model, frame, by),
             Input::StepFinding(by) => self.step_finding(model, frame, by),
+            Input::StepMark(by) => self.step_mark(model, frame, by),
             Input::SwitchAxis => self.switch_axis(model),
             Input::NextPool => {
                 let pools = model.pools.len().max(1);

@@ -1,10 +1,13 @@
 //! `check`: what an event log shows to be wrong with the use of memory.
 
 use crate::failure::Failure;
+use crate::follow::{self, News};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
+use std::ffi::OsString;
 use std::path::PathBuf;
-use weir_viz::check::{self, Clue, END_OF_PROGRAM, Finding, Operation, Report, Told};
+use weir_viz::check::{self, Checker, Clue, END_OF_PROGRAM, Finding, Operation, Report, Told};
+use weir_viz::follow::Feed;
 
 pub(crate) fn parser() -> Command {
     Command::new("check")
@@ -13,7 +16,7 @@ pub(crate) fn parser() -> Command {
             Arg::new("file")
                 .value_name("FILE")
                 .required(true)
-                .value_parser(clap::value_parser!(PathBuf))
+                .value_parser(clap::value_parser!(OsString))
                 .help("The event log, binary or text, or another allocator's log"),
         )
         .arg(Arg::new("strict").long("strict").action(ArgAction::SetTrue).help(
@@ -26,6 +29,10 @@ pub(crate) fn parser() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("Print one JSON object instead of text"),
         )
+        .arg(Arg::new("follow").long("follow").action(ArgAction::SetTrue).conflicts_with("json").help(
+            "The log grows yet: print findings as they come, and all of it at the end or at Ctrl-C; \
+             FILE may be `-` for standard input, or tcp:PORT",
+        ))
         .after_help(format!(
             "What is missing in a log is held against nobody. A block leaks that is live when its pool is destroyed, or at \
              a mark of the name `{END_OF_PROGRAM}`.\n\n\
@@ -35,8 +42,11 @@ pub(crate) fn parser() -> Command {
 }
 
 pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
-    let file = arguments.get_one::<PathBuf>("file").cloned().unwrap_or_default();
     let told = if arguments.get_flag("strict") { Told::Report } else { Told::Accept };
+    if arguments.get_flag("follow") {
+        return followed(&follow::feed(arguments, "file")?, told);
+    }
+    let file = PathBuf::from(arguments.get_one::<OsString>("file").cloned().unwrap_or_default());
     let report = check::open(&file, told).map_err(|error| Failure::Unreadable(error.to_string()))?;
     if arguments.get_flag("json") {
         say!("{}", object(&report));
@@ -44,6 +54,32 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
         say!("{report}");
     }
     if report.is_clean() { Ok(()) } else { Err(Failure::Said(1)) }
+}
+
+/// Prints each finding once it shows, and the whole report at the end.
+fn followed(feed: &Feed, told: Told) -> Result<(), Failure> {
+    let (mut checker, mut printed, mut clean) = (Checker::new(told), 0, true);
+    follow::each(feed, |news| match news {
+        News::Read(Ok(stamped)) => checker.push(&stamped),
+        News::Read(Err(damage)) => {
+            checker.damage(damage.kind);
+            tell!("note: {damage}");
+        }
+        // What came at once is told at once, so that a finding's notes know what came with it.
+        News::Pause if checker.found() > printed => {
+            let report = checker.so_far();
+            report.findings.iter().skip(printed).for_each(|finding| say!("{finding}"));
+            printed = checker.found();
+        }
+        News::Pause => {}
+        News::End => {
+            let checker = std::mem::replace(&mut checker, Checker::new(told));
+            let report = Report { name: feed.to_string(), ..checker.finish() };
+            (printed, clean) = (0, clean && report.is_clean());
+            say!("{report}");
+        }
+    })?;
+    if clean { Ok(()) } else { Err(Failure::Said(1)) }
 }
 
 fn object(report: &Report) -> Value {

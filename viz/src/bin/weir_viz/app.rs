@@ -1,19 +1,24 @@
 //! The window: opens logs, shows what is opened, and hands what the user does to it.
 
 use crate::bars;
+use crate::check::Check;
 use crate::command::{self, Does};
 use crate::document::Document;
 use crate::failure::{Failure, Outcome};
-use crate::loading::{Loading, Purpose};
-use crate::overlay::{self, Act, Overlay};
+use crate::following::{Following, Update};
+use crate::loading::{Loaded, Loading, Purpose};
+use crate::marks::Naming;
+use crate::overlay::{self, Act, Around, Overlay};
 use crate::paint;
 use crate::recent::Recent;
 use crate::start;
 use crate::theme;
 use eframe::egui::{self, Context, Ui, ViewportCommand};
 use std::path::{Path, PathBuf};
-use weir_viz::cli::Picture;
+use weir_viz::cli::{Picture, Sessions};
+use weir_viz::follow::Feed;
 use weir_viz::scene::{Input, Theme};
+use weir_viz::source::Opened;
 
 /// The window's state.
 pub(crate) struct App {
@@ -21,6 +26,7 @@ pub(crate) struct App {
     picture: Picture,
     document: Option<Document>,
     loading: Option<Loading>,
+    following: Option<Following>,
     failure: Option<Failure>,
     recent: Recent,
     overlay: Overlay,
@@ -31,15 +37,17 @@ pub(crate) struct App {
     /// The colours of the last frame.
     theme: Theme,
     outcome: Outcome,
+    sessions: Sessions,
 }
 
 impl App {
     /// A window without a log.
-    pub(crate) fn new(picture: Picture, recent: Recent, outcome: Outcome) -> Self {
+    pub(crate) fn new(picture: Picture, sessions: Sessions, recent: Recent, outcome: Outcome) -> Self {
         Self {
             picture,
             document: None,
             loading: None,
+            following: None,
             failure: None,
             recent,
             overlay: Overlay::None,
@@ -47,6 +55,7 @@ impl App {
             search: false,
             theme: Theme::default(),
             outcome,
+            sessions,
         }
     }
 
@@ -54,7 +63,7 @@ impl App {
     #[cfg(test)]
     pub(crate) fn with(document: Document, recent: Recent) -> Self {
         let picture = document.picture.clone();
-        Self { document: Some(document), ..Self::new(picture, recent, Outcome::default()) }
+        Self { document: Some(document), ..Self::new(picture, Sessions::Ignored, recent, Outcome::default()) }
     }
 
     /// What is shown.
@@ -103,6 +112,66 @@ impl App {
         }
     }
 
+    /// Begins to follow a log that grows.
+    pub(crate) fn follow(&mut self, feed: Feed, context: &Context) {
+        self.failure = None;
+        match Following::start(feed, context) {
+            Ok(following) => {
+                self.loading = None;
+                self.following = Some(following);
+            }
+            Err(failure) => self.fail(failure),
+        }
+    }
+
+    /// What is followed.
+    pub(crate) const fn following(&self) -> Option<&Following> {
+        self.following.as_ref()
+    }
+
+    /// Takes over what has grown.
+    fn take_grown(&mut self, context: &Context) {
+        while let Some(update) = self.following.as_mut().and_then(Following::take) {
+            match update {
+                Update::Opened(opened) => self.show_grown(*opened, context),
+                Update::Another(why) => self.said = why.to_owned(),
+                Update::Ended => self.said = "nothing more will come".to_owned(),
+                Update::Failed(error) => self.fail(error.into()),
+            }
+        }
+    }
+
+    fn show_grown(&mut self, opened: Opened, context: &Context) {
+        let Some(following) = &self.following else { return };
+        let (file, name, feed) = (following.file(), following.name.clone(), following.feed.clone());
+        let shown = match &mut self.document {
+            Some(document) if document.file == file => document.grow(opened).map(|()| None),
+            _ => Document::new(Loaded { opened, bytes: Vec::new() }, file, self.picture_now()).map(Some),
+        };
+        match shown {
+            Ok(None) => {}
+            Ok(Some(mut document)) => {
+                // What is wrong comes with the log.
+                document.check = Check::Done;
+                if matches!(feed, Feed::File(_)) {
+                    self.keep_session(&mut document, Purpose::Open);
+                }
+                context.send_viewport_cmd(ViewportCommand::Title(format!("{name} - weir")));
+                self.document = Some(document);
+            }
+            Err(error) => self.fail(Failure::to_show(&name, error)),
+        }
+    }
+
+    /// Shows what went wrong; where nothing else is shown, the program's exit status says it, too.
+    fn fail(&mut self, failure: Failure) {
+        eprintln!("weir-viz: {}\n{}", failure.heading, failure.lines.join("\n"));
+        if self.document.is_none() {
+            self.outcome.unreadable();
+        }
+        self.failure = Some(failure);
+    }
+
     /// Waits until what is being read is there.
     #[cfg(test)]
     pub(crate) fn wait_for_loading(&mut self) {
@@ -123,31 +192,45 @@ impl App {
         });
         match made {
             Ok(document) => self.show_document(document, loading.purpose, context),
-            Err(failure) => {
-                eprintln!("weir-viz: {}\n{}", failure.heading, failure.lines.join("\n"));
-                if self.document.is_none() {
-                    self.outcome.unreadable();
-                }
-                self.failure = Some(failure);
-            }
+            Err(failure) => self.fail(failure),
         }
     }
 
     fn show_document(&mut self, mut document: Document, purpose: Purpose, context: &Context) {
         document.start_check(context);
+        self.following = None;
         self.recent.note(&document.file);
         self.said.clear();
-        if let (Purpose::Reload, Some(old)) = (purpose, &self.document) {
+        // The old one writes its session first.
+        let old = self.document.take();
+        if let (Purpose::Reload, Some(old)) = (purpose, &old) {
             document.look_as(old);
             self.said = "read again".to_owned();
         }
+        drop(old);
+        self.keep_session(&mut document, purpose);
         context.send_viewport_cmd(ViewportCommand::Title(format!("{} - weir", document.file.display())));
         self.document = Some(document);
+    }
+
+    fn keep_session(&mut self, document: &mut Document, purpose: Purpose) {
+        if self.sessions == Sessions::Kept {
+            // Read again, it looks as it did just now.
+            let looked = document.view.clone();
+            if let Some(wrong) = document.keep_session() {
+                eprintln!("weir-viz: {wrong}");
+                self.said = wrong;
+            }
+            if purpose == Purpose::Reload {
+                document.view = looked;
+            }
+        }
     }
 
     /// One frame.
     pub(crate) fn show(&mut self, ui: &mut Ui) {
         self.take_loaded(ui.ctx());
+        self.take_grown(ui.ctx());
         self.take_dropped(ui.ctx());
         if let Some(document) = &mut self.document {
             document.begin_frame(ui);
@@ -159,13 +242,14 @@ impl App {
         self.theme = self.theme_now(ui);
         theme::apply(ui, self.theme);
         self.panels(ui);
-        if let Some(act) = self.overlay.show(ui.ctx(), self.recent.logs()) {
+        let around = Around { logs: self.recent.logs(), document: self.document.as_ref() };
+        if let Some(act) = self.overlay.show(ui.ctx(), around) {
             self.act(act, ui.ctx());
             ui.ctx().request_repaint();
         }
         self.notes(ui);
         if let Some(document) = &mut self.document {
-            document.end_frame(ui.input(|i| i.time));
+            document.end_frame(ui);
         }
     }
 
@@ -182,7 +266,8 @@ impl App {
         let middle = egui::CentralPanel::default().frame(egui::Frame::new().fill(fill));
         if self.document.is_none() {
             let failure = self.failure.as_ref();
-            let act = middle.show(ui, |ui| start::show(ui, failure, self.recent.logs())).inner;
+            let waiting = self.following.as_ref().map(Following::words);
+            let act = middle.show(ui, |ui| start::show(ui, failure, waiting, self.recent.logs())).inner;
             if let Some(act) = act {
                 self.act(act, ui.ctx());
             }
@@ -242,6 +327,20 @@ impl App {
                 self.overlay = Overlay::None;
                 self.load(file, self.picture_now(), purpose, context);
             }
+            Act::SetMark(event, name) => {
+                if let Some(document) = &mut self.document {
+                    document.view.set_mark(event, &name);
+                }
+                if matches!(self.overlay, Overlay::NameMark(_)) {
+                    self.overlay = Overlay::None;
+                }
+            }
+            Act::GoTo(event) => {
+                self.overlay = Overlay::None;
+                if let Some(document) = &mut self.document {
+                    document.go_to(event);
+                }
+            }
         }
     }
 
@@ -263,6 +362,10 @@ impl App {
             Does::Open(purpose) => self.toggle(Overlay::choose(purpose, &self.folder())),
             Does::Recent => self.toggle(Overlay::Recent),
             Does::Reload => self.reload(context),
+            Does::Follow => self.follow_or_pause(context),
+            Does::SetMark => self.name_mark(),
+            Does::DeleteMark => self.delete_mark(),
+            Does::Marks => self.toggle(Overlay::Marks),
             Does::Palette => self.toggle(Overlay::Palette(String::new())),
             Does::Keys => self.toggle(Overlay::Keys),
             Does::Escape => self.escape(),
@@ -311,6 +414,30 @@ impl App {
                 self.load(file, picture, Purpose::Reload, context);
             }
             None => self.said = "there is no log to read again".to_owned(),
+        }
+    }
+
+    fn follow_or_pause(&mut self, context: &Context) {
+        match (&mut self.following, &self.document) {
+            (Some(following), _) => following.pause(),
+            (None, Some(document)) => self.follow(Feed::File(document.file.clone()), context),
+            (None, None) => self.said = "there is no log to follow".to_owned(),
+        }
+    }
+
+    fn name_mark(&mut self) {
+        let Some(document) = &self.document else { return };
+        match document.cursor() {
+            Some(event) => self.overlay = Overlay::NameMark(Naming::of(document, event)),
+            None => self.said = "select a record, or point at one: the mark is set there".to_owned(),
+        }
+    }
+
+    fn delete_mark(&mut self) {
+        let Some(document) = &mut self.document else { return };
+        match document.cursor().filter(|event| document.view.mark_at(*event).is_some()) {
+            Some(event) => document.view.set_mark(event, ""),
+            None => self.said = "there is no mark of yours at the cursor".to_owned(),
         }
     }
 

@@ -18,6 +18,8 @@ pub(crate) struct Asking {
     running: Option<(Question, Receiver<Answer>)>,
     pending: Option<Receiver<()>>,
     had_pending: bool,
+    /// The log has grown since the pending bytes were asked for.
+    grown: bool,
 }
 
 impl Asking {
@@ -75,11 +77,21 @@ impl Asking {
         };
         let come = !self.had_pending && over.try_recv().is_ok();
         self.had_pending |= come;
+        if self.had_pending && std::mem::take(&mut self.grown) {
+            (self.pending, self.had_pending) = (None, false);
+        }
         come
     }
 
+    /// The log has grown: what was answered of it need not hold. What is being worked out is left to its end first.
+    pub(crate) fn grow(&mut self) {
+        self.known.clear();
+        self.running = None;
+        self.grown = true;
+    }
+
     /// Waits until all of it is over.
-    #[cfg(test)]
+    #[cfg(all(test, feature = "drive"))]
     pub(crate) fn wait(&mut self) {
         if let Some((_, answer)) = &mut self.running {
             let (again, kept) = channel();

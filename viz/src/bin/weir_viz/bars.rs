@@ -83,6 +83,10 @@ impl App {
         }
         button(ui, "Commands (Ctrl+P)", Does::Palette);
         button(ui, "Keys (?)", Does::Keys);
+        if let Some(following) = self.following() {
+            button(ui, "Pause or go on (G)", Does::Follow);
+            ui.weak(following.words());
+        }
         ui.weak(document.check.words(findings.total()));
         if let Some(does) = chosen {
             self.perform(does, ui.ctx());

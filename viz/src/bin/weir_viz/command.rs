@@ -29,6 +29,14 @@ pub(crate) enum Does {
     Recent,
     /// Reads the log again.
     Reload,
+    /// Names the record at the cursor.
+    SetMark,
+    /// Takes its name away.
+    DeleteMark,
+    /// Lists all marks.
+    Marks,
+    /// Follows the log as it grows; pauses that, and goes on.
+    Follow,
     /// Closes what is open, or else selects nothing.
     Escape,
     /// Opens or closes the palette.
@@ -93,6 +101,8 @@ impl Shortcut {
             Key::ArrowRight => "Right",
             Key::ArrowUp => "Up",
             Key::ArrowDown => "Down",
+            Key::OpenBracket => "[",
+            Key::CloseBracket => "]",
             Key::Plus | Key::Equals => "+",
             Key::Minus => "-",
             other => other.name(),
@@ -136,17 +146,22 @@ commands! {
     "A page of records back" [plain(Key::PageUp)] Does::Page(-1);
     "Next finding" [shift(Key::N, false)] Does::View(Input::StepFinding(1));
     "Previous finding" [shift(Key::N, true)] Does::View(Input::StepFinding(-1));
+    "Set a mark at the cursor" [plain(Key::M)] Does::SetMark;
+    "Delete the mark at the cursor" [plain(Key::Delete)] Does::DeleteMark;
+    "List the marks" [ctrl(Key::M)] Does::Marks;
+    "Next mark" [plain(Key::CloseBracket)] Does::View(Input::StepMark(1));
+    "Previous mark" [plain(Key::OpenBracket)] Does::View(Input::StepMark(-1));
     "Find" [ctrl(Key::F), plain(Key::Slash)] Does::Search;
     "Next match" [shift(Key::F3, false)] Does::Find(1);
     "Previous match" [shift(Key::F3, true)] Does::Find(-1);
     "Records or time along x" [plain(Key::T)] Does::View(Input::SwitchAxis);
     "Next pool" [plain(Key::P)] Does::View(Input::NextPool);
-    "Stack the chart: by label, stream, size, or not" [plain(Key::G)] Does::View(Input::NextStack);
+    "Next way to stack the chart" [plain(Key::K)] Does::View(Input::NextStack);
     "Stack the chart by label" [] Does::View(Input::Stack(Some(By::Label)));
     "Stack the chart by stream" [] Does::View(Input::Stack(Some(By::Stream)));
     "Stack the chart by size" [] Does::View(Input::Stack(Some(By::Size)));
     "Do not stack the chart" [] Does::View(Input::Stack(None));
-    "Colour the map: by stream, label, age, source" [plain(Key::C)] Does::View(Input::NextColor);
+    "Next colouring of the map" [plain(Key::C)] Does::View(Input::NextColor);
     "Colour the map by stream" [] Does::View(Input::Color(ColorBy::Stream));
     "Colour the map by label" [] Does::View(Input::Color(ColorBy::Label));
     "Colour the map by age" [] Does::View(Input::Color(ColorBy::Age));
@@ -155,6 +170,7 @@ commands! {
     "Open a log" [ctrl(Key::O)] Does::Open(Purpose::Open);
     "Open one of the logs opened before" [plain(Key::O)] Does::Recent;
     "Read the log again" [plain(Key::F5), ctrl(Key::R)] Does::Reload;
+    "Follow the log as it grows; pause, go on" [plain(Key::G)] Does::Follow;
     "Write a picture as PNG" [ctrl(Key::E)] Does::Export("png");
     "Write a picture as SVG" [] Does::Export("svg");
     "Write the table as CSV" [] Does::Export("csv");

@@ -12,8 +12,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use weir_viz::check::Report;
 use weir_viz::cli::{self, Picture, PictureError};
-use weir_viz::model::Model;
-use weir_viz::scene::{self, Frame, History, Input, Scene, Size, Theme, View, pos};
+use weir_viz::model::{EventIx, Model};
+use weir_viz::scene::{self, Answer, Frame, History, Input, Pos, Scene, Size, Theme, View, pos};
+use weir_viz::session::{Look, Session};
 use weir_viz::source::Opened;
 
 /// A log, what is being looked at, and the picture of that.
@@ -31,9 +32,21 @@ pub(crate) struct Document {
     pub(crate) asking: Asking,
     /// What the check found, until it can be put into the log.
     report: Option<Report>,
+    /// Where the pointer is on the picture.
+    pointer: Option<Pos>,
+    session: Option<Kept>,
     /// The view as the frame began.
     before: View,
 }
+
+/// The session, and since when something is to be written to it.
+struct Kept {
+    session: Session,
+    since: Option<f64>,
+}
+
+/// So many seconds nothing changes before the session is written.
+const CALM: f64 = 1.0;
 
 /// A picture, kept until the view changes.
 struct Drawn {
@@ -59,12 +72,69 @@ impl Document {
             drawn: None,
             asking: Asking::default(),
             report: None,
+            pointer: None,
+            session: None,
         })
+    }
+
+    /// The log as it has grown. Its view stays where it is; what was shown whole, or to its end, is so again.
+    pub(crate) fn grow(&mut self, opened: Opened) -> Result<(), PictureError> {
+        let mut view = cli::view(&opened, &Picture { title: self.picture.title.clone(), ..Picture::default() })?;
+        view.size = self.view.size;
+        view.look_as(&opened.model, &self.view, &self.opened.model);
+        (self.view, self.opened, self.drawn) = (view, Arc::new(opened), None);
+        self.asking.grow();
+        Ok(())
     }
 
     /// The log.
     pub(crate) fn model(&self) -> &Model {
         &self.opened.model
+    }
+
+    /// Looks at the log as its session says, and keeps it. Answers what is wrong with the session.
+    pub(crate) fn keep_session(&mut self) -> Option<String> {
+        // A part of a log has other records at its beginning.
+        if !self.picture.part.is_whole() {
+            return None;
+        }
+        let mut session = Session::beside(&self.file);
+        let mut look = self.look();
+        let wrong = session.read(&mut look, &self.opened.model, &self.picture.given);
+        (self.view, self.picture.follows_system) = (look.view, look.follows_system);
+        self.session = Some(Kept { session, since: None });
+        wrong
+    }
+
+    fn look(&self) -> Look {
+        Look { view: self.view.clone(), follows_system: self.picture.follows_system }
+    }
+
+    /// Writes the session, if there is something to write. Where that cannot be, as in a folder that cannot be written to,
+    /// nothing is kept.
+    fn write_session(&mut self) {
+        let look = self.look();
+        if let Some(kept) = &mut self.session
+            && kept.since.take().is_some()
+        {
+            let _ = kept.session.write(&look, &self.opened.model);
+        }
+    }
+
+    /// The record that a mark is set at: the selected one, or the one under the pointer.
+    pub(crate) fn cursor(&self) -> Option<EventIx> {
+        self.view.selected_event(self.model()).or_else(|| {
+            let frame = &self.drawn.as_ref()?.frame;
+            let at = self.pointer.filter(|at| frame.is_plot(*at))?;
+            frame.event_at(self.model(), &self.view, at)
+        })
+    }
+
+    /// Goes to a record.
+    pub(crate) fn go_to(&mut self, event: EventIx) {
+        if let Some(drawn) = &self.drawn {
+            self.view.go_to(&self.opened.model, &drawn.frame, event);
+        }
     }
 
     /// Looks at this log as another document does at its own.
@@ -108,8 +178,16 @@ impl Document {
     }
 
     /// The frame's changes are done.
-    pub(crate) fn end_frame(&mut self, seconds: f64) {
+    pub(crate) fn end_frame(&mut self, ui: &Ui) {
+        let seconds = ui.input(|i| i.time);
         self.history.note(&self.before, &self.view, seconds);
+        let Some(kept) = &mut self.session else { return };
+        if self.before != self.view {
+            kept.since = Some(seconds);
+            ui.ctx().request_repaint_after_secs(CALM as f32);
+        } else if kept.since.is_some_and(|since| seconds - since >= CALM) {
+            self.write_session();
+        }
     }
 
     /// Does this to the view.
@@ -163,13 +241,13 @@ impl Document {
         let corner = response.rect.min.to_vec2();
         self.draw();
         let Some(drawn) = &self.drawn else { return };
+        self.pointer = response.hover_pos().map(|at| pos(at.x - corner.x, at.y - corner.y));
         let pointer = input::Pointer::of(&response);
         let inputs = ui.input(|i| pointer.inputs(i, &self.view, &drawn.frame, corner));
         inputs.into_iter().for_each(|input| self.apply(input));
         self.draw();
         self.paint(&painter, corner);
-        if let (Some(at), Some(drawn)) = (response.hover_pos(), &self.drawn) {
-            let at = pos(at.x - corner.x, at.y - corner.y);
+        if let (Some(at), Some(drawn)) = (self.pointer, &self.drawn) {
             let over = scene::hover(&self.opened.model, &self.view, &drawn.frame, at);
             paint::paint(&painter, &paint::pieces(&over, corner), corner);
         }
@@ -183,11 +261,16 @@ impl Document {
         let selected = scene::details(model, view.selection).into_iter().take(3).map(|line| line.value);
         let selected: Vec<String> = selected.collect();
         let selected = if selected.is_empty() { "nothing".to_owned() } else { selected.join(", ") };
+        let told = match &view.answer {
+            Some((_, Answer::Told(told))) => told.lines.first().map(|line| format!("; {}", line.value)),
+            Some((_, Answer::Working)) | None => None,
+        };
         format!(
-            "{}: {} of {} records in sight; selected: {selected}",
+            "{}: {} of {} records in sight; selected: {selected}{}",
             view.page.title(),
             past - first,
-            model.events.len()
+            model.events.len(),
+            told.unwrap_or_default()
         )
     }
 
@@ -209,6 +292,12 @@ impl Document {
         if let Some((_, pieces)) = &drawn.pieces {
             paint::paint(painter, pieces, corner);
         }
+    }
+}
+
+impl Drop for Document {
+    fn drop(&mut self) {
+        self.write_session();
     }
 }
 

@@ -11,11 +11,12 @@ use egui_kittest::kittest::Queryable;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use weir::trace::text;
-use weir_viz::cli::Picture;
+use weir_viz::cli::{Picture, Sessions};
+use weir_viz::follow::Feed;
 use weir_viz::model::LifeIx;
 use weir_viz::scene::{Page, Selection, Theme};
 
-struct Person(Harness<'static, App>);
+pub(crate) struct Person(Harness<'static, App>);
 
 impl Person {
     fn new(file: &Path) -> Self {
@@ -23,7 +24,7 @@ impl Person {
     }
 
     /// At this window.
-    fn at(app: App) -> Self {
+    pub(crate) fn at(app: App) -> Self {
         let builder = Harness::builder().with_size(vec2(1400.0, 900.0));
         let mut person = Self(builder.build_ui_state(|ui, app: &mut App| app.show(ui), app));
         person.wait();
@@ -34,32 +35,40 @@ impl Person {
         self.0.run_steps(12);
     }
 
-    fn app(&self) -> &Document {
+    pub(crate) fn app(&self) -> &Document {
         self.0.state().document().expect("a log")
     }
 
-    fn click(&mut self, name: &str) {
+    pub(crate) fn click(&mut self, name: &str) {
         self.0.get_by_label(name).click();
         self.wait();
     }
 
-    fn press(&mut self, key: Key) {
+    pub(crate) fn press(&mut self, key: Key) {
         self.0.key_press(key);
         self.wait();
     }
 
-    fn control(&mut self, key: Key) {
+    pub(crate) fn control(&mut self, key: Key) {
         self.0.key_press_modifiers(Modifiers::COMMAND, key);
         self.wait();
     }
 
-    fn write(&mut self, text: &str) {
+    /// Until what the selection asks is answered.
+    pub(crate) fn wait_for_answer(&mut self) {
+        if let Some(document) = self.0.state_mut().document_mut() {
+            document.asking.wait();
+        }
+        self.wait();
+    }
+
+    pub(crate) fn write(&mut self, text: &str) {
         self.0.event(Event::Text(text.to_owned()));
         self.wait();
     }
 
     /// Whether something with this name is there.
-    fn sees(&self, part: &str) -> bool {
+    pub(crate) fn sees(&self, part: &str) -> bool {
         self.0.query_all_by_label_contains(part).next().is_some()
     }
 }
@@ -76,7 +85,7 @@ fn every_page_is_reached_by_its_name_and_by_its_key() {
         assert_eq!(person.app().view.page, *page);
         assert!(person.sees(&format!("{}: 82 of 82 records in sight", page.title())), "{page:?}");
     }
-    let keys = [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6, Key::Num7];
+    let keys = [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6, Key::Num7, Key::Num8];
     for (key, page) in keys.into_iter().zip(Page::ALL) {
         person.press(key);
         assert_eq!(person.app().view.page, *page);
@@ -218,7 +227,7 @@ impl Drop for Folder {
 impl Person {
     /// Before a window without a log.
     fn nowhere(recent: Recent) -> Self {
-        Self::at(App::new(Picture::default(), recent, Outcome::default()))
+        Self::at(App::new(Picture::default(), Sessions::Kept, recent, Outcome::default()))
     }
 
     /// Until what is being read is there.
@@ -362,4 +371,154 @@ fn the_theme_is_the_systems_until_it_is_chosen() {
     assert_eq!(person.app().view.theme, Theme::Dark);
     person.click("Light or dark (L)");
     assert_eq!(person.app().view.theme, Theme::Light);
+}
+
+/// Frames until this holds; what is followed comes when it comes.
+fn until(person: &mut Person, holds: impl Fn(&Person) -> bool) {
+    for _ in 0..2000 {
+        person.0.step();
+        if holds(person) {
+            return person.wait();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    panic!("it never came");
+}
+
+fn append(log: &Path, from: u64, to: u64) {
+    let lines: String =
+        (from..to).map(|n| format!("number={n} time={n} record=mark label=0 length=1 name=m\n")).collect();
+    std::io::Write::write_all(&mut std::fs::File::options().append(true).open(log).unwrap(), lines.as_bytes()).unwrap();
+}
+
+#[test]
+fn a_log_is_followed_as_it_grows_and_pauses() {
+    let folder = Folder::new("follow");
+    let log = folder.log("a.log", 0);
+    let mut person = Person::nowhere(Recent::default());
+    let context = person.0.ctx.clone();
+    person.0.state_mut().follow(Feed::File(log.clone()), &context);
+    person.wait();
+    assert!(person.sees("no record came yet"));
+    append(&log, 0, 10);
+    let has =
+        |records: usize| move |p: &Person| p.0.state().document().is_some_and(|d| d.model().events.len() == records);
+    until(&mut person, has(10));
+    assert_eq!(person.app().view.x.to, 10.0, "all of it is shown");
+    append(&log, 10, 30);
+    until(&mut person, has(30));
+    assert_eq!(person.app().view.x.to, 30.0, "and stays so");
+    person.press(Key::W);
+    person.press(Key::G);
+    assert!(person.sees("paused: "));
+    append(&log, 30, 40);
+    let before = person.app().view.x;
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    person.wait();
+    assert_eq!(person.records(), 30);
+    person.press(Key::G);
+    until(&mut person, has(40));
+    assert_eq!(person.app().view.x, before, "a range in the middle stays");
+    assert!(person.sees("following "));
+    // Cut, and written anew.
+    folder.log("a.log", 5);
+    until(&mut person, has(5));
+    // What is shown can be followed, too.
+    let mut person = Person::nowhere(Recent::default());
+    person.drop(&log);
+    person.press(Key::G);
+    append(&log, 5, 9);
+    until(&mut person, has(9));
+}
+
+#[test]
+fn what_cannot_be_followed_is_told() {
+    let folder = Folder::new("follow-foreign");
+    let log = folder.0.join("a.csv");
+    std::fs::write(&log, "Thread,Time,Action,Pointer,Size,Stream\n1,10:00:00.000000,allocate,0x1000,512,0\n").unwrap();
+    let mut person = Person::nowhere(Recent::default());
+    let context = person.0.ctx.clone();
+    person.0.state_mut().follow(Feed::File(log), &context);
+    until(&mut person, |p| p.sees("another allocator's log"));
+    person.0.state_mut().follow(Feed::File(folder.0.join("none.log")), &context);
+    person.wait();
+    assert!(person.sees("cannot be read"));
+}
+
+#[test]
+fn marks_are_set_listed_stepped_and_deleted_by_keys() {
+    let mut person = Person::new(&anywhere());
+    person.press(Key::M);
+    assert!(person.sees("select a record"));
+    for (id, name) in [("17", "peak"), ("3", "warm-up")] {
+        person.control(Key::F);
+        let query = person.app().view.listing.query.clone();
+        query.chars().for_each(|_| person.press(Key::Backspace));
+        person.write(id);
+        person.press(Key::Enter);
+        person.press(Key::Escape);
+        // Out of the search box.
+        person.0.ctx.memory_mut(|memory| memory.stop_text_input());
+        let life = person.app().model().life_of_id(id.parse().unwrap()).unwrap();
+        let born = person.app().model().life(life).born().unwrap();
+        person.0.state_mut().document_mut().unwrap().go_to(born);
+        person.press(Key::M);
+        person.write(name);
+        person.press(Key::Enter);
+    }
+    let names = |person: &Person| person.app().view.marks.iter().map(|mark| mark.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&person), ["warm-up", "peak"], "in the order of the log");
+    person.press(Key::Num0);
+    let at = |person: &Person| person.app().view.selected_event(person.app().model());
+    person.press(Key::CloseBracket);
+    let peak = at(&person);
+    person.press(Key::CloseBracket);
+    assert_ne!(at(&person), peak, "around the end");
+    person.press(Key::OpenBracket);
+    assert_eq!(at(&person), peak);
+    person.control(Key::M);
+    assert!(person.sees(" warm-up") && person.sees("Delete peak"));
+    person.click("Delete peak");
+    assert_eq!(names(&person), ["warm-up"]);
+    person.press(Key::Enter);
+    assert!(!person.sees("Delete warm-up"), "Enter goes to the first");
+    person.press(Key::Delete);
+    assert_eq!(names(&person), [] as [String; 0]);
+}
+
+#[test]
+fn a_session_is_kept_beside_the_log() {
+    let folder = Folder::new("session");
+    let log = folder.log("a.log", 50);
+    let file = folder.0.join("a.log.weir-session.json");
+    let mut person = Person::nowhere(Recent::default());
+    person.drop(&log);
+    assert!(!file.exists(), "nothing changed yet");
+    person.press(Key::Period);
+    person.press(Key::M);
+    person.write("here");
+    person.press(Key::Enter);
+    person.press(Key::Num5);
+    person.press(Key::W);
+    person.press(Key::L);
+    let before = person.app().view.clone();
+    // Written once nothing changes any more.
+    person.0.run_steps(90);
+    assert!(std::fs::read_to_string(&file).unwrap().contains("\"here\""));
+    drop(person);
+    let mut person = Person::nowhere(Recent::default());
+    person.drop(&log);
+    let now = &person.app().view;
+    assert_eq!((now.page, now.x, now.theme, &now.marks), (before.page, before.x, before.theme, &before.marks));
+    // A damaged one is told, and put aside when there is another one.
+    std::fs::write(&file, "{\"page\": \"lanes\", \"marks\": 7}").unwrap();
+    let mut person = Person::nowhere(Recent::default());
+    person.drop(&log);
+    assert!(person.sees("`marks` makes no sense"));
+    assert_eq!(person.app().view.page, Page::Lanes, "the rest of it holds");
+    person.press(Key::W);
+    drop(person);
+    let aside = folder.0.join("a.log.weir-session.json.damaged-1");
+    assert_eq!(std::fs::read_to_string(aside).unwrap(), "{\"page\": \"lanes\", \"marks\": 7}");
+    assert!(std::fs::read_to_string(&file).unwrap().contains("\"marks\": []"));
 }

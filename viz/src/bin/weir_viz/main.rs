@@ -9,9 +9,13 @@ mod command;
 mod document;
 #[cfg(all(test, feature = "drive"))]
 mod drive;
+#[cfg(all(test, feature = "drive"))]
+mod drive_views;
 mod failure;
+mod following;
 mod input;
 mod loading;
+mod marks;
 mod overlay;
 mod paint;
 mod recent;
@@ -76,10 +80,13 @@ fn window(asked: Asked) -> ExitCode {
         ..eframe::NativeOptions::default()
     };
     let outcome = Outcome::default();
-    let (mut app, file) = (App::new(asked.picture.clone(), Recent::of_user(), outcome.clone()), asked.file.clone());
+    let mut app = App::new(asked.picture.clone(), asked.session, Recent::of_user(), outcome.clone());
+    let (file, feed) = (asked.file.clone(), asked.follow.clone());
     let start = |made: &eframe::CreationContext<'_>| {
-        if let Some(file) = file {
-            app.open(file, &made.egui_ctx);
+        match (file, feed) {
+            (_, Some(feed)) => app.follow(feed, &made.egui_ctx),
+            (Some(file), None) => app.open(file, &made.egui_ctx),
+            (None, None) => {}
         }
         Ok(Box::new(app) as Box<dyn eframe::App>)
     };
@@ -101,6 +108,10 @@ fn has_display() -> bool {
 
 /// Says what is wrong with the log, and what to do without a window.
 fn without_display(asked: &Asked) -> ExitCode {
+    if let Some(feed) = &asked.follow {
+        let advice = format!("no display to open a window on; `cargo xtask follow {feed}` prints what comes");
+        return fail(NO_DISPLAY, &advice);
+    }
     let Some(file) = &asked.file else {
         return fail(NO_DISPLAY, &"no display to open a window on; `--help` says how to write a picture of a log");
     };

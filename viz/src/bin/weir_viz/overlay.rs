@@ -2,9 +2,12 @@
 
 use crate::chooser::Chooser;
 use crate::command::{COMMANDS, Command, Does};
+use crate::document::Document;
 use crate::loading::Purpose;
+use crate::marks::{self, Naming};
 use eframe::egui::{self, Align2, Context, Key, TextEdit, Ui, vec2};
 use std::path::{Path, PathBuf};
+use weir_viz::model::EventIx;
 
 /// What was chosen.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +16,19 @@ pub(crate) enum Act {
     Does(Does),
     /// A file to open.
     Open(PathBuf, Purpose),
+    /// A record's name; empty: none.
+    SetMark(EventIx, String),
+    /// A record to go to.
+    GoTo(EventIx),
+}
+
+/// What the lists are of.
+#[derive(Clone, Copy)]
+pub(crate) struct Around<'a> {
+    /// Logs that were opened before.
+    pub(crate) logs: &'a [PathBuf],
+    /// The log, if one is open.
+    pub(crate) document: Option<&'a Document>,
 }
 
 /// Which one is open.
@@ -29,6 +45,10 @@ pub(crate) enum Overlay {
     Choose(Chooser),
     /// The logs that were opened before.
     Recent,
+    /// A mark to be named.
+    NameMark(Naming),
+    /// The marks.
+    Marks,
 }
 
 impl Overlay {
@@ -38,7 +58,7 @@ impl Overlay {
     }
 
     /// Shows it; answers what was chosen.
-    pub(crate) fn show(&mut self, context: &Context, logs: &[PathBuf]) -> Option<Act> {
+    pub(crate) fn show(&mut self, context: &Context, around: Around<'_>) -> Option<Act> {
         match self {
             Self::None => None,
             Self::Choose(chooser) => {
@@ -46,8 +66,17 @@ impl Overlay {
                 let chosen = shown.and_then(|shown| shown.inner).flatten();
                 chosen.map(|file| Act::Open(file, chooser.purpose))
             }
+            Self::NameMark(naming) => {
+                let shown = window("Mark").show(context, |ui| naming.show(ui));
+                shown.and_then(|shown| shown.inner).flatten()
+            }
+            Self::Marks => {
+                let all = around.document.map(marks::listed).unwrap_or_default();
+                let shown = window("Marks").show(context, |ui| marks::list(ui, &all));
+                shown.and_then(|shown| shown.inner).flatten()
+            }
             Self::Recent => {
-                let shown = window("Opened before").show(context, |ui| recent(ui, logs));
+                let shown = window("Opened before").show(context, |ui| recent(ui, around.logs));
                 shown.and_then(|shown| shown.inner).flatten()
             }
             Self::Keys => {

@@ -8,7 +8,7 @@ use eframe::egui::{RichText, Ui};
 use std::path::PathBuf;
 
 /// Shows it; answers what was chosen.
-pub(crate) fn show(ui: &mut Ui, failure: Option<&Failure>, recent: &[PathBuf]) -> Option<Act> {
+pub(crate) fn show(ui: &mut Ui, failure: Option<&Failure>, waiting: Option<String>, recent: &[PathBuf]) -> Option<Act> {
     let mut act = None;
     let left = ((ui.available_width() - 640.0) / 2.0).max(20.0);
     ui.add_space((ui.available_height() * 0.2).max(20.0));
@@ -17,6 +17,10 @@ pub(crate) fn show(ui: &mut Ui, failure: Option<&Failure>, recent: &[PathBuf]) -
         ui.vertical(|ui| {
             if let Some(failure) = failure {
                 self::failure(ui, failure);
+                ui.add_space(24.0);
+            }
+            if let Some(waiting) = waiting {
+                ui.label(RichText::new(format!("{waiting}: no record came yet")).size(16.0));
                 ui.add_space(24.0);
             }
             ui.label(RichText::new("Drop a log on this window, or open one").size(20.0));

@@ -13,7 +13,7 @@ use weir::id::{AllocId, DeviceId, LabelId, PoolId, StreamId};
 use weir::policy::PoolConfig;
 use weir::trace::{MapReason, Points, Record, Source, Stamped, text};
 use weir::units::{Bytes, DevicePtr, MIB, Nanos, Seq};
-use weir_viz::cli::Picture;
+use weir_viz::cli::{Picture, Sessions};
 use weir_viz::font;
 use weir_viz::model::{Axis, EventIx, FindingIx, LifeIx, Model};
 use weir_viz::scene::{self, Frame, Selection, View};
@@ -298,7 +298,7 @@ fn the_window_goes_to_the_finding_that_is_asked_for() {
 #[test]
 fn a_failure_is_told_in_the_window() {
     let outcome = Outcome::default();
-    let mut window = Window::new(App::new(Picture::default(), Recent::default(), outcome.clone()));
+    let mut window = Window::new(App::new(Picture::default(), Sessions::Kept, Recent::default(), outcome.clone()));
     let context = window.context.clone();
     window.app.open(PathBuf::from("gone.log"), &context);
     window.app.wait_for_loading();
