@@ -43,6 +43,5 @@ pub(crate) fn bytes() -> Vec<u8> {
     assert!(malloc(6 * MIB, streams[1]).is_err());
     rt.synchronize_device(DEVICE).expect("complete");
     rt.flush();
-    let bytes = log.borrow().clone();
-    bytes
+    log.borrow().clone()
 }
