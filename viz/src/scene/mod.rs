@@ -1,6 +1,7 @@
 //! The scene: what a picture shows, as shapes. Made from a model and a view alone; knows no files, no windows.
 
 mod act;
+mod beside;
 mod carry;
 mod chart;
 mod color;
@@ -33,6 +34,7 @@ mod view;
 mod wrap;
 
 pub use act::{Along, Input};
+pub use beside::beside;
 pub use color::{Color, Palette, Theme, source_words};
 pub use describe::{Line, details, headline};
 pub use frame::{Frame, ROW};
