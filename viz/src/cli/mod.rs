@@ -3,14 +3,16 @@
 mod picture;
 mod value;
 
-pub use picture::{Picture, PictureError, draw, export, go_to_finding, screenshot, view};
+pub use picture::{
+    Picture, PictureError, draw, export, export_beside, go_to_finding, screenshot, screenshot_beside, view,
+};
 
 use crate::follow::Feed;
 use crate::part::Place;
 use crate::scene::Parts;
 use std::ffi::OsString;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What the command takes.
 pub const USAGE: &str = "\
@@ -36,6 +38,7 @@ FILE, too, one to open a log in.
   --color WHICH      what blocks of the map are coloured by: stream (default), label, age or source
   --find QUERY       in a table or list: only what matches, such as `stream:1 >2MiB`, an address, `#17`, a label
   --theme WHICH      light or dark; else a picture is light, and a window as the system's
+  --beside OTHER     show another log beside this one, aligned on marks of the same names
   --follow           follow FILE while it still grows; `-` is standard input, and tcp:PORT whoever connects to that port
                      of this machine
   --no-session       neither read nor write FILE.weir-session.json, which keeps range, page, filters and marks
@@ -65,6 +68,8 @@ pub enum Command {
 pub struct Asked {
     /// The log; `None`: a window to open one in.
     pub file: Option<PathBuf>,
+    /// Another log to show beside it.
+    pub beside: Option<PathBuf>,
     /// The log grows yet.
     pub follow: Option<Feed>,
     /// What becomes of its session.
@@ -98,6 +103,19 @@ impl std::error::Error for UsageError {}
 impl From<lexopt::Error> for UsageError {
     fn from(error: lexopt::Error) -> Self {
         Self(error.to_string())
+    }
+}
+
+impl Asked {
+    /// Writes the picture of a log, or of two side by side. Answers what was damaged, a few lines.
+    ///
+    /// # Errors
+    /// As [`screenshot`] and [`screenshot_beside`].
+    pub fn screenshot(&self, log: &Path, out: &Path) -> Result<Vec<String>, PictureError> {
+        match &self.beside {
+            None => screenshot(log, out, &self.picture),
+            Some(other) => screenshot_beside([log, other], out, &self.picture),
+        }
     }
 }
 
@@ -138,6 +156,7 @@ impl Command {
                 Long("pool") => picture.pool = Some(parser.value()?.parse()?),
                 Long("from") => picture.part.from = Some(Place::parse(&parser.value()?.string()?)),
                 Long("to") => picture.part.to = Some(Place::parse(&parser.value()?.string()?)),
+                Long("beside") => asked.beside = Some(PathBuf::from(parser.value()?)),
                 Long("follow") => follow = true,
                 Long("no-session") => asked.session = Sessions::Ignored,
                 Long("panels") => picture.parts = Parts::Panels,
@@ -153,6 +172,9 @@ impl Command {
                 return Err(UsageError(what.to_owned()));
             }
             asked.follow = Some(Feed::parse(file.as_os_str()).map_err(UsageError)?);
+        }
+        if asked.beside.is_some() && asked.file.is_none() && asked.follow.is_none() {
+            return Err(UsageError("--beside: no log was named beside which to show it".to_owned()));
         }
         let asked = Box::new(asked);
         let Some(out) = screenshot else { return Ok(Self::Window(asked)) };

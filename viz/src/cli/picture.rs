@@ -2,6 +2,7 @@
 
 use crate::answer;
 use crate::check::{self, Told};
+use crate::compare::Link;
 use crate::model::{Axis, By, EventIx, FindingIx, Model};
 use crate::output;
 use crate::part::Part;
@@ -131,6 +132,8 @@ pub enum PictureError {
     Ending(PathBuf),
     /// What is shown is no table.
     NoTable(Page),
+    /// Two logs side by side are no table.
+    TwoTables,
     /// The picture.
     Png(PngError),
     /// The file to write.
@@ -161,6 +164,9 @@ impl fmt::Display for PictureError {
                     "`{}` is no table, so that it cannot be written as CSV; show `allocations`, `decisions`, `refusals` or `findings`",
                     page.name()
                 )
+            }
+            Self::TwoTables => {
+                write!(f, "two logs side by side are no table; name a .png or .svg, or write the table of each log")
             }
             Self::Png(error) => error.fmt(f),
             Self::Write(path, error) => write!(f, "cannot write {}: {error}", path.display()),
@@ -268,6 +274,44 @@ pub fn draw(opened: &Opened, picture: &Picture) -> Result<Scene, PictureError> {
     go_to_finding(&mut view, opened, picture)?;
     ask(&mut view, opened);
     Ok(scene::build(&opened.model, &view).0)
+}
+
+/// Writes the picture of two logs side by side, each half as wide as the picture is to be; the second shows what stands
+/// there in the first. Answers what was damaged in them, a few lines.
+///
+/// # Errors
+/// As [`screenshot`]; or a table is wanted, which two logs do not have in common.
+pub fn screenshot_beside(logs: [&Path; 2], out: &Path, picture: &Picture) -> Result<Vec<String>, PictureError> {
+    if Form::of(out)? == Form::Csv {
+        return Err(PictureError::TwoTables);
+    }
+    let size = Size { w: (picture.size.w / 2.0).floor(), ..picture.size };
+    let half = Picture { size, ..picture.clone() };
+    let opened = [open_checked(logs[0], &picture.part)?, open_checked(logs[1], &picture.part)?];
+    let mut one = view(&opened[0], &half)?;
+    go_to_finding(&mut one, &opened[0], &half)?;
+    // What is asked for by number is asked for of the first.
+    let mut other = view(&opened[1], &Picture { select: None, record: None, free: None, pool: None, ..half })?;
+    let models = [&opened[0].model, &opened[1].model];
+    Link::of(models).follow(models, 0, &one, &mut other);
+    ask(&mut one, &opened[0]);
+    ask(&mut other, &opened[1]);
+    export_beside([(&opened[0], &one), (&opened[1], &other)], out, picture.scale)?;
+    Ok(opened.iter().flat_map(Opened::summary).collect())
+}
+
+/// Writes what two views show, side by side, as PNG or SVG by the name's ending.
+///
+/// # Errors
+/// The picture cannot be made or written. Nothing is written then.
+pub fn export_beside(shown: [(&Opened, &View); 2], out: &Path, scale: f32) -> Result<(), PictureError> {
+    let scene = scene::beside(shown.map(|(opened, view)| scene::build(&opened.model, view).0));
+    let bytes = match Form::of(out)? {
+        Form::Svg => svg::write(&scene).into_bytes(),
+        Form::Png => png::write(&scene, scale).map_err(PictureError::Png)?,
+        Form::Csv => return Err(PictureError::TwoTables),
+    };
+    output::bytes(out, &bytes).map_err(|(path, error)| PictureError::Write(path, error))
 }
 
 /// Opens the log at this path and checks it. Both at once, for each reads all of it.

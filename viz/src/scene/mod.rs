@@ -2,6 +2,7 @@
 
 mod act;
 mod answer;
+mod beside;
 mod carry;
 mod chart;
 mod color;
@@ -39,6 +40,7 @@ mod wrap;
 
 pub use act::{Along, Input};
 pub use answer::{Answer, Lit, Question, Told};
+pub use beside::beside;
 pub use color::{Color, Palette, Theme, contrast, source_words};
 pub use coloring::ColorBy;
 pub use describe::{Line, details, headline};

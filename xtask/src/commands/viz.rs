@@ -42,14 +42,21 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
             say!("{}", cli::USAGE);
             Ok(())
         }
-        cli::Command::Screenshot { log, out, asked } => draw(&log, &out, &asked.picture),
-        cli::Command::Window(asked) => open(&System::new(permission), asked.file.as_deref(), &theirs),
+        cli::Command::Screenshot { log, out, asked } => written(&out, asked.screenshot(&log, &out)),
+        cli::Command::Window(asked) => {
+            let files: Vec<&Path> = [&asked.file, &asked.beside].into_iter().flatten().map(PathBuf::as_path).collect();
+            open(&System::new(permission), &files, &theirs)
+        }
     }
 }
 
 /// Writes a picture. What was damaged in the log is said; the picture shows the rest.
 pub(crate) fn draw(log: &Path, out: &Path, picture: &Picture) -> Result<(), Failure> {
-    let damages = cli::screenshot(log, out, picture).map_err(|error| match error {
+    written(out, cli::screenshot(log, out, picture))
+}
+
+fn written(out: &Path, outcome: Result<Vec<String>, cli::PictureError>) -> Result<(), Failure> {
+    let damages = outcome.map_err(|error| match error {
         cli::PictureError::Source(error) => Failure::Unreadable(error.to_string()),
         error => Failure::Failed(error.to_string()),
     })?;
@@ -59,10 +66,10 @@ pub(crate) fn draw(log: &Path, out: &Path, picture: &Picture) -> Result<(), Fail
 }
 
 /// Opens the window with these arguments, the log's name among them; builds it first.
-pub(crate) fn open(system: &System, file: Option<&Path>, arguments: &[OsString]) -> Result<(), Failure> {
+pub(crate) fn open(system: &System, files: &[&Path], arguments: &[OsString]) -> Result<(), Failure> {
     // With a display the window says what is wrong with the log, too; it is built for that even if it takes minutes.
     if !has_display() {
-        if let Some(file) = file {
+        for file in files {
             weir_viz::source::open(file).map_err(|error| Failure::Unreadable(error.to_string()))?;
         }
         tell!("no display for a window: write a picture with `--screenshot out.png`, or a page with `report`");
@@ -75,7 +82,7 @@ pub(crate) fn open(system: &System, file: Option<&Path>, arguments: &[OsString])
     say!("building the window; the first time this takes minutes");
     let mut command = project::cargo(["run", "--release", "--package", "weir-viz", "--features", "window", "--"]);
     // Cargo runs in the root, the caller perhaps elsewhere.
-    command.args(arguments.iter().map(|word| match file.filter(|file| word == *file) {
+    command.args(arguments.iter().map(|word| match files.iter().find(|file| word == **file) {
         Some(file) => absolute(file).into_os_string(),
         None => word.clone(),
     }));

@@ -35,6 +35,12 @@ pub(crate) enum Does {
     DeleteMark,
     /// Lists all marks.
     Marks,
+    /// Takes the log away that stands beside this one.
+    CloseOther,
+    /// Works on the log beside this one.
+    OtherLog,
+    /// Changes the sides of two logs.
+    Swap,
     /// Follows the log as it grows; pauses that, and goes on.
     Follow,
     /// Closes what is open, or else selects nothing.
@@ -168,6 +174,10 @@ commands! {
     "Colour the map by source" [] Does::View(Input::Color(ColorBy::Source));
     "Light or dark" [plain(Key::L)] Does::View(Input::SwitchTheme);
     "Open a log" [ctrl(Key::O)] Does::Open(Purpose::Open);
+    "Open a log beside this one" [ctrl(Key::B)] Does::Open(Purpose::Beside);
+    "Work on the other log" [plain(Key::X)] Does::OtherLog;
+    "Change the sides of the two logs" [] Does::Swap;
+    "Close the other log" [ctrl(Key::W)] Does::CloseOther;
     "Open one of the logs opened before" [plain(Key::O)] Does::Recent;
     "Read the log again" [plain(Key::F5), ctrl(Key::R)] Does::Reload;
     "Follow the log as it grows; pause, go on" [plain(Key::G)] Does::Follow;

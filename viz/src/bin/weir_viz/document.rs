@@ -13,7 +13,7 @@ use std::sync::Arc;
 use weir_viz::check::Report;
 use weir_viz::cli::{self, Picture, PictureError};
 use weir_viz::model::{EventIx, Model};
-use weir_viz::scene::{self, Answer, Frame, History, Input, Pos, Scene, Size, Theme, View, pos};
+use weir_viz::scene::{self, Answer, Frame, History, Input, Parts, Pos, Scene, Size, Theme, View, pos};
 use weir_viz::session::{Look, Session};
 use weir_viz::source::Opened;
 
@@ -181,8 +181,9 @@ impl Document {
     pub(crate) fn end_frame(&mut self, ui: &Ui) {
         let seconds = ui.input(|i| i.time);
         self.history.note(&self.before, &self.view, seconds);
+        let changed = self.is_changed();
         let Some(kept) = &mut self.session else { return };
-        if self.before != self.view {
+        if changed {
             kept.since = Some(seconds);
             ui.ctx().request_repaint_after_secs(CALM as f32);
         } else if kept.since.is_some_and(|since| seconds - since >= CALM) {
@@ -218,32 +219,38 @@ impl Document {
         self.history.undo(&mut self.view);
     }
 
-    /// Writes what is shown beside the log, under a name that is not taken. Answers what to say.
-    pub(crate) fn export(&self, ending: &str) -> String {
-        let page = self.view.page.name();
+    /// A name beside the log that is not taken.
+    pub(crate) fn free_name(&self, ending: &str, what: &str) -> Option<PathBuf> {
         let stem = self.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let page = if what.is_empty() { self.view.page.name() } else { what };
         let named = |n: u32| self.file.with_file_name(format!("{stem}-{page}-{n}.{ending}"));
-        let Some(out) = (1..10_000).map(named).find(|out| !out.exists()) else {
-            return format!("every name from {} on is taken", named(1).display());
-        };
-        match cli::export(&self.opened, &self.view, &out, self.picture.scale) {
-            Ok(()) => format!("wrote {}", out.display()),
-            Err(error) => error.to_string(),
-        }
+        (1..10_000).map(named).find(|out| !out.exists())
     }
 
-    /// The picture, and what the pointer does on it.
-    pub(crate) fn canvas(&mut self, ui: &mut Ui) {
+    /// Whether the frame changed what is looked at.
+    pub(crate) fn is_changed(&self) -> bool {
+        // The window's size is no change.
+        self.before != View { size: self.before.size, parts: self.before.parts, ..self.view.clone() }
+    }
+
+    /// With the lists at the right, if they were asked for, or without.
+    pub(crate) fn lists(&mut self, wanted: bool) {
+        self.view.parts = if wanted { self.picture.parts } else { Parts::Panels };
+    }
+
+    /// The picture, and what the pointer does on it. Answers whether that did something.
+    pub(crate) fn canvas(&mut self, ui: &mut Ui) -> bool {
         let (response, painter) = canvas(ui, self.view.theme);
         let words = self.in_words();
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &words));
         self.view.size = Size { w: response.rect.width(), h: response.rect.height() };
         let corner = response.rect.min.to_vec2();
         self.draw();
-        let Some(drawn) = &self.drawn else { return };
+        let Some(drawn) = &self.drawn else { return false };
         self.pointer = response.hover_pos().map(|at| pos(at.x - corner.x, at.y - corner.y));
         let pointer = input::Pointer::of(&response);
         let inputs = ui.input(|i| pointer.inputs(i, &self.view, &drawn.frame, corner));
+        let used = !inputs.is_empty();
         inputs.into_iter().for_each(|input| self.apply(input));
         self.draw();
         self.paint(&painter, corner);
@@ -251,6 +258,7 @@ impl Document {
             let over = scene::hover(&self.opened.model, &self.view, &drawn.frame, at);
             paint::paint(&painter, &paint::pieces(&over, corner), corner);
         }
+        used
     }
 
     /// The picture for who does not see it: the page, the range, what is selected.

@@ -26,6 +26,8 @@ impl Loaded {
 pub(crate) enum Purpose {
     /// It is shown in place of what is.
     Open,
+    /// It is shown beside what is.
+    Beside,
     /// It is what is shown already, read anew.
     Reload,
 }
@@ -35,6 +37,7 @@ impl Purpose {
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Self::Open | Self::Reload => "Open a log",
+            Self::Beside => "Open a log beside this one",
         }
     }
 }

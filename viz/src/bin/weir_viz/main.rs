@@ -6,6 +6,7 @@ mod bars;
 mod check;
 mod chooser;
 mod command;
+mod desk;
 mod document;
 #[cfg(all(test, feature = "drive"))]
 mod drive;
@@ -16,8 +17,10 @@ mod following;
 mod input;
 mod loading;
 mod marks;
+mod opening;
 mod overlay;
 mod paint;
+mod perform;
 mod recent;
 mod start;
 #[cfg(test)]
@@ -57,7 +60,7 @@ fn fail(code: u8, error: &dyn std::fmt::Display) -> ExitCode {
 }
 
 fn screenshot(file: &Path, out: &Path, asked: &Asked) -> ExitCode {
-    match cli::screenshot(file, out, &asked.picture) {
+    match asked.screenshot(file, out) {
         Ok(damages) => {
             damages.iter().for_each(|d| eprintln!("weir-viz: {}: {d}", file.display()));
             println!("{}", out.display());
@@ -81,12 +84,15 @@ fn window(asked: Asked) -> ExitCode {
     };
     let outcome = Outcome::default();
     let mut app = App::new(asked.picture.clone(), asked.session, Recent::of_user(), outcome.clone());
-    let (file, feed) = (asked.file.clone(), asked.follow.clone());
+    let (file, beside, feed) = (asked.file.clone(), asked.beside.clone(), asked.follow.clone());
     let start = |made: &eframe::CreationContext<'_>| {
         match (file, feed) {
             (_, Some(feed)) => app.follow(feed, &made.egui_ctx),
             (Some(file), None) => app.open(file, &made.egui_ctx),
             (None, None) => {}
+        }
+        if let Some(beside) = beside {
+            app.open_beside(beside, &made.egui_ctx);
         }
         Ok(Box::new(app) as Box<dyn eframe::App>)
     };
