@@ -1,6 +1,9 @@
 //! One pool: its settings, its curves, its allocations, and what was mapped when.
 
-use super::owners::Span;
+use super::blocks::Owned;
+use super::owners::{Span, Spans};
+use super::stays::Stays;
+use super::summary::Summary;
 use super::{Curve, EventIx, Groups, LifeIx, Move};
 use std::sync::OnceLock;
 use weir::id::PoolId;
@@ -38,6 +41,37 @@ impl Run {
     }
 }
 
+/// Addresses that were mapped before, and are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hole {
+    /// From the pool's base.
+    pub start: u64,
+    /// Past the last byte.
+    pub end: u64,
+    /// The record that unmapped them.
+    pub since: EventIx,
+    /// The record that mapped them again; `None`: none did.
+    pub until: Option<EventIx>,
+}
+
+impl Hole {
+    /// All of them, of runs in the order in which they were mapped.
+    pub(super) fn between(runs: &[Run]) -> Vec<Self> {
+        let mut gone = Spans::default();
+        let mut holes = Vec::new();
+        let hole = |span: Span<EventIx>, until| Self { start: span.start, end: span.end, since: span.value, until };
+        for run in runs {
+            let filled = gone.take(run.start, run.end).into_iter().filter(|span| span.value < run.since);
+            holes.extend(filled.map(|span| hole(span, Some(run.since))));
+            if let Some(unmapped) = run.unmapped {
+                gone.put(run.start, run.end, unmapped);
+            }
+        }
+        holes.extend(gone.drain().into_iter().map(|span| hole(span, None)));
+        holes
+    }
+}
+
 /// What a pool looked like when a definition stated it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Definition {
@@ -68,6 +102,13 @@ pub struct Pool {
     pub lives: Vec<LifeIx>,
     /// What was mapped when.
     pub runs: Vec<Run>,
+    /// All addresses that ever were mapped: from where to where, in order.
+    pub covered: Vec<(u64, u64)>,
+    /// Addresses that were unmapped for a while.
+    pub holes: Vec<Hole>,
+    pub(super) stays: Stays,
+    pub(super) summary: Summary,
+    pub(super) owned: Owned,
     /// Its own waits on the host; see [`Model::syncs`](super::Model::syncs).
     pub(super) waits: Vec<EventIx>,
     /// Trims.

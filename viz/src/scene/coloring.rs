@@ -1,7 +1,7 @@
 //! What the blocks of the address map are coloured by: classes, their colours and their names.
 
 use super::{Color, Context, Palette, View, map::stream_name, source_words, ticks};
-use crate::model::{Axis, By, EventIx, Groups, Life, LifeIx, MOST_GROUPS, Model, StreamIx};
+use crate::model::{Axis, By, EventIx, Groups, Life, LifeIx, MOST_GROUPS, Model};
 use weir::trace::Source;
 
 /// What the blocks of the address map are coloured by.
@@ -130,9 +130,7 @@ impl<'m> Coloring<'m> {
 
 /// Those that allocate, in the order of their colours.
 fn streams(model: &Model, palette: &Palette) -> Vec<(String, Color)> {
-    let mut streams: Vec<StreamIx> = (0..model.streams.len()).map(StreamIx::next_of).collect();
-    streams.retain(|s| model.stream(*s).mallocs > 0);
-    streams.sort_by_key(|s| model.stream(*s).rank);
+    let streams = model.allocating();
     streams.iter().map(|s| (stream_name(model, *s), palette.stream(model.stream(*s).rank))).collect()
 }
 

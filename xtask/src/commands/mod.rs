@@ -29,6 +29,7 @@ mod viz;
 pub use name::Name;
 pub(crate) use replay::read as read_log;
 pub use replay::replay_text;
+pub(crate) use sim::logged as simulate;
 
 use crate::failure::Failure;
 use clap::{Arg, ArgAction, ArgMatches, Command};

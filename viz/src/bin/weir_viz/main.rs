@@ -17,6 +17,8 @@ mod following;
 mod input;
 mod loading;
 mod marks;
+#[cfg(target_os = "linux")]
+mod measure;
 mod opening;
 mod overlay;
 mod paint;
@@ -42,7 +44,15 @@ const UNREADABLE: u8 = 2;
 /// There is no display.
 const NO_DISPLAY: u8 = 3;
 
+/// The word behind which `cargo xtask bench --viewer` names a log to measure with.
+#[cfg(target_os = "linux")]
+const MEASURE: &str = "--measure";
+
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    if std::env::args_os().nth(1).is_some_and(|word| word == MEASURE) {
+        return measured(std::env::args_os().nth(2).as_deref().map(Path::new));
+    }
     match Command::parse(std::env::args_os().skip(1)) {
         Ok(Command::Help) => {
             println!("{}", cli::USAGE);
@@ -57,6 +67,21 @@ fn main() -> ExitCode {
 fn fail(code: u8, error: &dyn std::fmt::Display) -> ExitCode {
     eprintln!("weir-viz: {error}");
     ExitCode::from(code)
+}
+
+/// Prints figures, and on standard error how it goes.
+#[cfg(target_os = "linux")]
+fn measured(file: Option<&Path>) -> ExitCode {
+    let Some(file) = file else {
+        return fail(UNREADABLE, &format!("{MEASURE} needs a log"));
+    };
+    match measure::measure(file, |words| eprintln!("{words}")) {
+        Ok(figures) => {
+            print!("{figures}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => fail(UNREADABLE, &error),
+    }
 }
 
 fn screenshot(file: &Path, out: &Path, asked: &Asked) -> ExitCode {
