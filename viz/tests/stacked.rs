@@ -223,3 +223,35 @@ fn the_legend_names_what_the_colours_mean() {
     let stacked = texts(&|view| view.stack = Some(By::Size));
     assert!(stacked.contains(&"by size".to_owned()) && stacked.contains(&"up to 1 MiB".to_owned()));
 }
+
+/// A block of another label, and one of another source, among 20,000 of the same stream that come summed up.
+#[test]
+fn one_block_of_another_colour_is_seen_zoomed_out() {
+    let mut tape = Tape::begin(64 * GIB, 0, 1);
+    tape.push(Record::LabelDef { label: LabelId(1), name: "rare" });
+    tape.map(0, 64);
+    tape.malloc(1, 0, 0, 32 * GRANULE, Source::Grow);
+    for id in 2..20_000 {
+        let odd = id == 12_345;
+        let size = if odd { 512 } else { 64 * 1024 };
+        tape.malloc(id, 0, 32 * GRANULE, size, if odd { Source::Settled } else { Source::SameStream });
+        if odd && let Some(Stamped { record: Record::Malloc { label, .. }, .. }) = tape.records.last_mut() {
+            *label = LabelId(1);
+        }
+        tape.free(id, 0, 32 * GRANULE, size);
+    }
+    let model = Model::of(tape.records.iter().copied());
+    for (by, class) in [(ColorBy::Label, 1), (ColorBy::Source, Source::Settled as usize)] {
+        let (scene, frame, view) = picture(&model, |view| view.color = by);
+        let color = view.theme.palette().stream(class);
+        let born = model.life(model.life_of_id(12_345).unwrap()).born().unwrap();
+        let x = frame.map.x.pixel(f64::from(born.0));
+        let near = |shape: &Shape| match shape {
+            Shape::Rects { fill, rects } => {
+                *fill == color && rects.iter().any(|r| frame.map.area.contains(pos(r.x, r.y)) && (r.x - x).abs() < 6.0)
+            }
+            _ => false,
+        };
+        assert!(scene.shapes.iter().any(near), "{by:?}");
+    }
+}

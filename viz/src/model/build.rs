@@ -6,7 +6,7 @@ use super::flows::Flows;
 use super::owned::owned;
 use super::owners::Spans;
 use super::stays::Stays;
-use super::summary::Summary;
+use super::summary::{Summary, Summed};
 use super::{
     Curve, Definition, EventIx, Fact, Gap, Hole, Kind, Lanes, LifeIx, Link, MarkAt, Model, NameIx, Oddity, Pool,
     PoolIx, Run, Stream, StreamIx, Unrecorded,
@@ -150,7 +150,7 @@ impl Builder {
         let (lanes, (flows, summaries)) = std::thread::scope(|threads| {
             let others = threads.spawn(|| {
                 let pools = (0..model.pools.len()).map(PoolIx::next_of);
-                (Flows::build(model), pools.map(|pool| Summary::build(model, pool)).collect::<Vec<_>>())
+                (Flows::build(model), pools.map(|pool| Summary::build(model, pool, Summed::Stream)).collect::<Vec<_>>())
             });
             (Lanes::build(model), others.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         });
@@ -324,6 +324,7 @@ impl Builder {
             holes: Vec::new(),
             stays: Stays::default(),
             summary: Summary::default(),
+            summaries: Default::default(),
             owned: Owned::default(),
             waits: Vec::new(),
             trims: Vec::new(),

@@ -37,7 +37,7 @@ pub use moves::Move;
 pub use owners::Link;
 pub(crate) use owners::Spans;
 pub use pool::{Definition, Hole, Pool, Run, Signs, State};
-pub use summary::{Part, Patch};
+pub use summary::{Part, Patch, Summed};
 pub use unrecorded::{Fact, Unrecorded};
 
 use std::sync::OnceLock;

@@ -108,6 +108,8 @@ pub struct Pool {
     pub holes: Vec<Hole>,
     pub(super) stays: Stays,
     pub(super) summary: Summary,
+    /// The same by label, source and length, once those were asked for.
+    pub(super) summaries: [OnceLock<Summary>; 3],
     pub(super) owned: Owned,
     /// Its own waits on the host; see [`Model::syncs`](super::Model::syncs).
     pub(super) waits: Vec<EventIx>,

@@ -1,7 +1,7 @@
 //! What the blocks of the address map are coloured by: classes, their colours and their names.
 
 use super::{Color, Context, Palette, View, map::stream_name, source_words, ticks};
-use crate::model::{Axis, By, EventIx, Groups, Life, LifeIx, MOST_GROUPS, Model};
+use crate::model::{Axis, By, EventIx, Groups, Life, LifeIx, MOST_GROUPS, Model, Summed};
 use weir::trace::Source;
 
 /// What the blocks of the address map are coloured by.
@@ -91,6 +91,16 @@ impl<'m> Coloring<'m> {
         let length = end.saturating_sub(place(life.since()));
         let steps = if self.axis == Axis::Time { &NANOS } else { &RECORDS };
         steps.partition_point(|step| *step <= length)
+    }
+
+    /// What short blocks are summed up by, so that none of a class is lost among others.
+    pub(super) const fn summed(&self) -> Summed {
+        match self.by {
+            ColorBy::Stream => Summed::Stream,
+            ColorBy::Label => Summed::Label,
+            ColorBy::Age => Summed::Length,
+            ColorBy::Source => Summed::Source,
+        }
     }
 
     /// The colour of a class.

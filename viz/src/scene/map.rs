@@ -117,7 +117,7 @@ fn tiles(context: &Context<'_>, coloring: &Coloring<'_>) -> Vec<Tile> {
     let place = |event: EventIx| if event < model.events.end() { context.place(event) } else { context.extent() };
     let wide = |from: EventIx, to: EventIx| (place(to) - place(from)) / frame.map.x.per_pixel() > 1.0;
     let mut tiles = Vec::new();
-    model.parts(context.view.pool, super::lanes::in_view(context), wide, |part| {
+    model.parts((context.view.pool, coloring.summed()), super::lanes::in_view(context), wide, |part| {
         tiles.push(match part {
             Part::Life(life) => {
                 let rect = frame.life_rect(model, context.view, life);
