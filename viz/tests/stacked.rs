@@ -224,14 +224,14 @@ fn the_legend_names_what_the_colours_mean() {
     assert!(stacked.contains(&"by size".to_owned()) && stacked.contains(&"up to 1 MiB".to_owned()));
 }
 
-/// A block of another label, and one of another source, among 20,000 of the same stream that come summed up.
+/// A block of another label, and one of another source, among 80,000 of the same stream that come summed up.
 #[test]
 fn one_block_of_another_colour_is_seen_zoomed_out() {
     let mut tape = Tape::begin(64 * GIB, 0, 1);
     tape.push(Record::LabelDef { label: LabelId(1), name: "rare" });
     tape.map(0, 64);
     tape.malloc(1, 0, 0, 32 * GRANULE, Source::Grow);
-    for id in 2..20_000 {
+    for id in 2..80_000 {
         let odd = id == 12_345;
         let size = if odd { 512 } else { 64 * 1024 };
         tape.malloc(id, 0, 32 * GRANULE, size, if odd { Source::Settled } else { Source::SameStream });
