@@ -15,32 +15,58 @@ const COLUMNS: [(f32, &str); 4] = [(8.0, "kind"), (160.0, "pool"), (210.0, "reco
 /// What is worth a look, kept until there are more findings or another is looked for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notes {
+    /// All of it, with the number of findings that were there.
+    all: Option<(u64, Arc<[Notable]>)>,
+    /// What of it is looked for.
     kept: Option<(u64, String, Arc<[Notable]>)>,
+    /// It is worked out elsewhere; until it is [given](Self::give), there is none.
+    pub awaited: bool,
     /// The row that was gone to.
     pub chosen: Option<usize>,
 }
 
 impl Notes {
+    /// Takes what was worked out when there were so many findings.
+    pub fn give(&mut self, findings: u64, all: Arc<[Notable]>) {
+        self.all = Some((findings, all));
+    }
+
+    /// Whether it is at hand for the findings that there are.
+    #[must_use]
+    pub fn has(&self, model: &Model) -> bool {
+        self.all.as_ref().is_some_and(|(findings, _)| *findings == model.findings.total())
+    }
+
+    fn all(&self, model: &Model) -> Arc<[Notable]> {
+        match &self.all {
+            Some((_, all)) if self.has(model) => Arc::clone(all),
+            _ if self.awaited => Arc::new([]),
+            _ => report::notable(model).into(),
+        }
+    }
+
     /// The rows that match what is looked for, every word of it.
     #[must_use]
     pub fn rows(&self, model: &Model, query: &str) -> Arc<[Notable]> {
         match &self.kept {
-            Some((total, of, rows)) if *total == model.findings.total() && of == query => Arc::clone(rows),
+            Some((findings, of, rows)) if *findings == model.findings.total() && of == query => Arc::clone(rows),
             _ => {
                 let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
-                let has = |notable: &Notable| {
+                let has = |notable: &&Notable| {
                     let text = format!("{} {}", notable.kind, notable.words).to_lowercase();
                     words.iter().all(|word| text.contains(word))
                 };
-                report::notable(model).into_iter().filter(has).collect()
+                self.all(model).iter().filter(has).cloned().collect()
             }
         }
     }
 
-    /// Works the rows out, if that was not done.
+    /// Works the rows out, if that was not done and is not awaited.
     pub fn keep(&mut self, model: &Model, query: &str) {
-        let rows = self.rows(model, query);
-        self.kept = Some((model.findings.total(), query.to_owned(), rows));
+        if !self.awaited || self.has(model) {
+            let rows = self.rows(model, query);
+            self.kept = Some((model.findings.total(), query.to_owned(), rows));
+        }
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use weir_viz::answer;
 use weir_viz::reach;
-use weir_viz::scene::{Answer, Question, View};
+use weir_viz::report::{self, Notable};
+use weir_viz::scene::{Answer, Page, Question, View};
 use weir_viz::source::Opened;
 
 /// Answers that are kept.
@@ -16,6 +17,7 @@ const MOST: usize = 64;
 pub(crate) struct Asking {
     known: Vec<(Question, Answer)>,
     running: Option<(Question, Receiver<Answer>)>,
+    notes: Option<(u64, Receiver<Arc<[Notable]>>)>,
     pending: Option<Receiver<()>>,
     had_pending: bool,
     /// The log has grown since the pending bytes were asked for.
@@ -37,6 +39,33 @@ impl Asking {
                 view.answer = None;
             }
         }
+    }
+
+    /// Has what is worth a look worked out, once its page is shown.
+    pub(crate) fn notes(&mut self, opened: &Arc<Opened>, view: &mut View, context: &Context) {
+        if let Some((findings, notes)) = &self.notes {
+            match notes.try_recv() {
+                Ok(all) => view.notes.give(*findings, all),
+                Err(TryRecvError::Empty) => return,
+                Err(TryRecvError::Disconnected) => {}
+            }
+            self.notes = None;
+        }
+        if view.page != Page::Findings || view.notes.has(&opened.model) {
+            return;
+        }
+        view.notes.awaited = true;
+        let (send, receive) = channel();
+        let (findings, opened, context) = (opened.model.findings.total(), Arc::clone(opened), context.clone());
+        let run = move || {
+            let all = report::notable(&opened.model);
+            drop(opened);
+            let _ = send.send(all.into());
+            context.request_repaint();
+        };
+        // Without a thread, the picture works it out.
+        view.notes.awaited = std::thread::Builder::new().name("findings".to_owned()).spawn(run).is_ok();
+        self.notes = view.notes.awaited.then_some((findings, receive));
     }
 
     fn known(&self, question: Question) -> Answer {
@@ -86,7 +115,7 @@ impl Asking {
     /// The log has grown: what was answered of it need not hold. What is being worked out is left to its end first.
     pub(crate) fn grow(&mut self) {
         self.known.clear();
-        self.running = None;
+        (self.running, self.notes) = (None, None);
         self.grown = true;
     }
 
@@ -97,6 +126,11 @@ impl Asking {
             let (again, kept) = channel();
             let _ = answer.recv().map(|told| again.send(told));
             *answer = kept;
+        }
+        if let Some((_, notes)) = &mut self.notes {
+            let (again, kept) = channel();
+            let _ = notes.recv().map(|all| again.send(all));
+            *notes = kept;
         }
     }
 }

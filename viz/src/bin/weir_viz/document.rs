@@ -167,6 +167,7 @@ impl Document {
         self.take_findings();
         if self.report.is_none() {
             self.asking.step(&self.opened, &mut self.view, ui.ctx());
+            self.asking.notes(&self.opened, &mut self.view, ui.ctx());
         }
         if self.check.is_over() && self.report.is_none() && self.asking.pending(&self.opened, ui.ctx()) {
             self.drawn = None;

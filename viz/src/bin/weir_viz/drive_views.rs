@@ -66,6 +66,7 @@ fn the_findings_are_walked_through_by_keys_and_enter_shows_the_place() {
     let mut person = person();
     person.press(Key::Num8);
     assert_eq!(person.app().view.page, Page::Findings);
+    person.wait_for_answer();
     person.press(Key::ArrowDown);
     assert_eq!(person.app().view.notes.chosen, Some(0));
     let first = person.app().view.selection;
