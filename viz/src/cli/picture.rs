@@ -239,6 +239,8 @@ pub fn screenshot_beside(logs: [&Path; 2], out: &Path, picture: &Picture) -> Res
     let mut other = view(&opened[1], &Picture { select: None, pool: None, ..half })?;
     let models = [&opened[0].model, &opened[1].model];
     Link::of(models).follow(models, 0, &one, &mut other);
+    let (_, frame) = scene::build(models[1], &other);
+    other.show_in_list(models[1], &frame);
     export_beside([(&opened[0], &one), (&opened[1], &other)], out, picture.scale)?;
     Ok(opened.iter().flat_map(Opened::summary).collect())
 }
