@@ -186,8 +186,8 @@ fn save(seen: &[[u8; 3]], name: &str) -> PathBuf {
 }
 
 fn opened(log: &Path) -> Opened {
-    let bytes = source::load(log).unwrap();
-    let mut opened = source::read_file(log, &bytes).unwrap();
+    let bytes = std::fs::read(log).unwrap();
+    let mut opened = source::read("training.log", &bytes).unwrap();
     opened.model.take_findings(check::read("training.log", &bytes, Told::Accept).unwrap());
     opened
 }

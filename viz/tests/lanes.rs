@@ -8,7 +8,7 @@ use weir::error::Point;
 use weir::id::DeviceId;
 use weir::trace::{Record, Source};
 use weir::units::{MIB, Seq};
-use weir_viz::model::{Act, EventIx, Lane, Model, StreamIx, Tie};
+use weir_viz::model::{Act, EventIx, Lane, Model, Party, StreamIx, Tie};
 use weir_viz::scene::{self, Frame, Page, Scene, Selection, Shape, Size, View, pos};
 
 fn picture(model: &Model, page: Page, change: impl FnOnce(&mut View)) -> (Scene, Frame, View) {
@@ -17,6 +17,17 @@ fn picture(model: &Model, page: Page, change: impl FnOnce(&mut View)) -> (Scene,
     change(&mut view);
     let (scene, frame) = scene::build(model, &view);
     (scene, frame, view)
+}
+
+/// The records of each lane by what they do, from a walk over all.
+fn acts(model: &Model) -> BTreeMap<(Lane, Act), Vec<EventIx>> {
+    let mut acts = BTreeMap::<(Lane, Act), Vec<EventIx>>::new();
+    for event in (0..model.events.len() as u32).map(EventIx) {
+        if let (Some(lane), Some(act)) = (model.lanes.lane(event), Act::of(model.events.kind(event))) {
+            acts.entry((lane, act)).or_default().push(event);
+        }
+    }
+    acts
 }
 
 /// A record, a wait for it on another stream, and memory that goes the same way.
@@ -48,22 +59,22 @@ fn arrows_lead_from_where_order_comes_to_where_it_goes() {
     let (a, b) = (Lane::Stream(StreamIx(0)), Lane::Stream(StreamIx(1)));
     let kind = |e: EventIx| model.events.kind(e).name();
     let mut found = BTreeSet::new();
-    for (tie, from, to, arrows) in model.lanes.arrows() {
-        for at in 0..arrows.len() {
-            let (x, y) = arrows.ends(at);
-            found.insert((format!("{tie:?}"), from, to, kind(x), kind(y)));
+    for tie in Tie::ALL {
+        let arrows = model.lanes.arrows(tie);
+        for arrow in (0..arrows.len()).map(|at| arrows.get(at)) {
+            let to = model.lanes.lane(arrow.to).unwrap();
+            found.insert((format!("{tie:?}"), arrow.from_lane, to, kind(arrow.from), kind(arrow.to)));
         }
     }
     let want = [
-        ("Reuse(Event)", a, b, "free", "malloc"),
-        ("Reuse(Grow)", Lane::Host, a, "malloc", "malloc"),
+        ("Reuse", a, b, "free", "malloc"),
         ("Wait", a, b, "record", "wait"),
         ("Inserted", b, a, "marker", "wait inserted"),
         ("Sync", b, Lane::Host, "sync stream", "sync stream"),
         ("Sync", a, Lane::Host, "record", "sync event"),
     ];
     assert_eq!(found, want.map(|w| (w.0.to_owned(), w.1, w.2, w.3, w.4)).into());
-    assert_eq!(model.lanes.of(Lane::Host, Act::SyncDevice).len(), 1);
+    assert_eq!(acts(&model)[&(Lane::Host, Act::SyncDevice)].len(), 1);
 }
 
 #[test]
@@ -72,7 +83,7 @@ fn a_wait_for_an_earlier_recording_has_no_arrow_from_a_later_one() {
     tape.push(Record::Recorded { event: event(0), stream: stream(0), seq: Seq(1), number: 2 });
     tape.push(Record::Waited { stream: stream(1), seq: Seq(1), event: event(0), number: 1 });
     let model = Model::of(tape.records);
-    assert_eq!(model.lanes.arrows().count(), 0);
+    assert!(Tie::ALL.iter().all(|tie| model.lanes.arrows(*tie).is_empty()));
 }
 
 /// Whatever is in sight colours its column of its lane, at any zoom.
@@ -89,16 +100,16 @@ fn nothing_that_a_stream_did_disappears() {
             }
         });
         let rects: Vec<scene::Rect> = scene.shapes.iter().flat_map(rects_of).collect();
-        let lanes: BTreeSet<Lane> = model.lanes.acts().map(|(lane, ..)| lane).collect();
+        let lanes = model.lanes.lanes();
         let high = (frame.map.area.h / lanes.len() as f32).min(130.0);
-        for (lane, act, events) in model.lanes.acts() {
+        for ((lane, act), events) in acts(&model) {
             let top = frame.map.area.y + lanes.iter().position(|l| *l == lane).unwrap() as f32 * high;
             let seen = |x: f32| {
                 let at =
                     |r: &&scene::Rect| r.h < high && r.y >= top && r.bottom() <= top + high && r.w < frame.map.area.w;
                 rects.iter().filter(at).any(|r| r.x - 1.01 <= x && x <= r.right() + 1.01)
             };
-            for event in events {
+            for event in &events {
                 let place = model.events.position(view.axis, *event) as f64;
                 if place >= view.x.from && place < view.x.to {
                     assert!(seen(frame.map.x.pixel(place)), "{act:?} of {lane:?} at record {}", event.0);
@@ -165,12 +176,11 @@ fn the_flows_of_a_range_equal_a_count_of_its_mallocs() {
             assert_eq!(model.events.kind(born).name(), "malloc");
         }
         let mut told = BTreeMap::new();
-        for (tie, source, to_lane, arrows) in model.lanes.arrows() {
-            let (Tie::Reuse(kind), Lane::Stream(stream)) = (tie, to_lane) else { continue };
-            let source = if let Lane::Stream(stream) = source { Some(stream) } else { None };
-            let carried = arrows.carried(from, to);
-            if carried.0 > 0 {
-                told.insert(format!("{:?}", (Some(kind), source, stream)), carried);
+        for ((source, to), by) in model.handed(from, to) {
+            let one = |party: Party| model.streams_of(party).first().copied();
+            for (kind, amount) in by {
+                let key = format!("{:?}", (Some(kind), one(source), one(to).unwrap()));
+                told.insert(key, (amount.hand_overs, amount.bytes));
             }
         }
         assert_eq!(told, plain);

@@ -157,17 +157,20 @@ fn the_free_blocks_equal_a_map_of_bytes() {
         let event = EventIx(random.below(model.events.len() as u64) as u32);
         // 0: not mapped, 1: live, 2: free and never used, n + 3: free, allocation n had it last.
         let mut plain = vec![0_usize; length];
+        let mut mapped = vec![EventIx(0); length];
         let fill = |plain: &mut Vec<usize>, (start, end): (u64, u64), value: usize| {
             plain[(start / UNIT) as usize..(end / UNIT) as usize].fill(value);
         };
         for run in pool.runs.iter().filter(|r| r.since <= event && r.unmapped.is_none_or(|u| u > event)) {
             fill(&mut plain, (run.start, run.end), 2);
+            mapped[(run.start / UNIT) as usize..(run.end / UNIT) as usize].fill(run.since);
         }
         for at in &pool.lives {
             let life = model.life(*at);
             for byte in life.offset.0 / UNIT..life.end() / UNIT {
-                let byte = &mut plain[byte as usize];
-                if *byte > 0 && life.since() <= event {
+                let (byte, mapped) = (&mut plain[byte as usize], mapped[byte as usize]);
+                // What is mapped anew is nobody's.
+                if *byte > 0 && life.since() <= event && mapped <= life.since() {
                     *byte = if life.live_after(event) { 1 } else { at.at() + 3 };
                 }
             }

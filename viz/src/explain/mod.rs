@@ -14,6 +14,7 @@ pub use text::text;
 pub use verdict::{Kind, Verdict};
 
 use crate::model::{EventIx, Model, Payload};
+use crate::progress::{Progress, Unit};
 use crate::rebuild::{Difference, Looks, NotRecorded, Rebuild};
 use crate::scene;
 use reason::Reasons;
@@ -84,11 +85,12 @@ pub struct Explanation {
 pub fn explain(
     model: &Model,
     event: EventIx,
+    progress: &Progress,
     mut lend: impl FnMut(&mut dyn FnMut(Arenas<'_>)),
 ) -> Result<Explanation, ExplainError> {
     let mut result = Err(ExplainError::NotRecorded(NotRecorded("no arenas".to_owned())));
     for looks in [Looks::Never, Looks::Always] {
-        lend(&mut |arenas| result = explain_once(model, event, arenas, looks));
+        lend(&mut |arenas| result = explain_once(model, event, progress, arenas, looks));
         if !matches!(result, Err(ExplainError::Parted(_))) {
             break;
         }
@@ -96,11 +98,19 @@ pub fn explain(
     result
 }
 
-fn explain_once(model: &Model, event: EventIx, arenas: Arenas<'_>, looks: Looks) -> Result<Explanation, ExplainError> {
+fn explain_once(
+    model: &Model,
+    event: EventIx,
+    progress: &Progress,
+    arenas: Arenas<'_>,
+    looks: Looks,
+) -> Result<Explanation, ExplainError> {
     let call = call(model, event).ok_or(ExplainError::NoCall(model.events.number(event)))?;
     let parted = |difference: &Difference| ExplainError::Parted(difference.clone());
     let mut rebuild = Rebuild::new(model, arenas, event, looks)?;
-    rebuild.run_before(event);
+    let task = progress.begin("recomputing", Unit::Records, Some(u64::from(event.0)));
+    rebuild.follow_before(event, &task)?;
+    drop(task);
     if let Some(difference) = rebuild.difference() {
         return Err(parted(difference));
     }

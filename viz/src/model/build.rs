@@ -1,8 +1,12 @@
 //! From records to the model, one at a time. Takes whatever a damaged log gives and says what does not fit.
 
+use super::blocks::Owned;
 use super::curve::Tally;
+use super::flows::Flows;
 use super::owned::owned;
 use super::owners::Spans;
+use super::stays::Stays;
+use super::summary::Summary;
 use super::{
     Curve, Definition, EventIx, Fact, Gap, Kind, Lanes, LifeIx, Link, MarkAt, Model, NameIx, Oddity, Pool, PoolIx, Run,
     Stream, StreamIx, Unrecorded,
@@ -52,6 +56,7 @@ pub(super) struct Making {
     /// The record of its making.
     pub(super) created: Option<EventIx>,
     pub(super) before: Vec<LifeIx>,
+    pub(super) owned: Owned,
 }
 
 impl Builder {
@@ -132,12 +137,27 @@ impl Builder {
         }
         let mut order: Vec<usize> = (0..self.model.streams.len()).collect();
         order.sort_by_key(|at| self.model.streams[*at].id);
-        for (rank, at) in order.into_iter().enumerate() {
-            self.model.streams[at].rank = rank;
+        for (rank, at) in order.iter().enumerate() {
+            self.model.streams[*at].rank = rank;
         }
+        self.model.used_at = self.model.uses.iter().map(|used| (used.1, used.0)).collect();
         self.model.uses.sort_unstable();
+        let streams = order.into_iter().map(StreamIx::next_of);
+        self.model.allocating = streams.filter(|at| self.model.stream(*at).mallocs > 0).collect();
         self.link_forward();
-        self.model.lanes = Lanes::build(&self.model);
+        let model = &self.model;
+        // Neither needs the other.
+        let (lanes, (flows, summaries)) = std::thread::scope(|threads| {
+            let others = threads.spawn(|| {
+                let pools = (0..model.pools.len()).map(PoolIx::next_of);
+                (Flows::build(model), pools.map(|pool| Summary::build(model, pool)).collect::<Vec<_>>())
+            });
+            (Lanes::build(model), others.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        (self.model.lanes, self.model.flows) = (lanes, flows);
+        for (pool, summary) in self.model.pools.iter_mut().zip(summaries) {
+            pool.summary = summary;
+        }
         self.model
     }
 
@@ -165,9 +185,13 @@ impl Builder {
             pool.runs.push(Run::from_span(span, None, None));
         }
         pool.runs.sort_by_key(|r| (r.since, r.start, r.end));
+        pool.covered = merged(pool.runs.iter().map(|run| (run.start, run.end)).collect());
         let mut lives = std::mem::take(&mut making.before);
+        let unordered = lives.len();
         lives.append(&mut pool.lives);
         pool.lives = lives;
+        pool.stays = Stays::build(&self.model.lives, &pool.lives, unordered);
+        pool.owned = std::mem::take(&mut making.owned);
     }
 
     /// Turns "came from" around.
@@ -295,6 +319,10 @@ impl Builder {
             threshold: Curve::default(),
             lives: Vec::new(),
             runs: Vec::new(),
+            covered: Vec::new(),
+            stays: Stays::default(),
+            summary: Summary::default(),
+            owned: Owned::default(),
             waits: Vec::new(),
             trims: Vec::new(),
             refusals: Vec::new(),
@@ -411,6 +439,19 @@ impl Builder {
             making.used.state(gap, signed(used));
         }
     }
+}
+
+/// Spans in order; those that touch are one.
+fn merged(mut spans: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    spans.sort_unstable();
+    let mut merged: Vec<(u64, u64)> = Vec::new();
+    for (start, end) in spans.into_iter().filter(|span| span.0 < span.1) {
+        match merged.last_mut() {
+            Some(last) if start <= last.1 => last.1 = last.1.max(end),
+            _ => merged.push((start, end)),
+        }
+    }
+    merged
 }
 
 /// Byte counts above 2^63 do not occur on any device; a damaged record's count as the largest.

@@ -13,6 +13,7 @@ pub struct Curve {
     at: Vec<EventIx>,
     value: Vec<u64>,
     levels: Vec<Vec<(u64, u64)>>,
+    peak: (u64, Option<EventIx>),
 }
 
 impl Curve {
@@ -36,7 +37,9 @@ impl Curve {
         while let Some(below) = levels.last().filter(|below| below.len() > FAN) {
             levels.push(below.chunks(FAN).map(extremes_of).collect());
         }
-        Self { start, at, value, levels }
+        let mut curve = Self { start, at, value, levels, peak: (start, None) };
+        curve.peak = curve.highest();
+        curve
     }
 
     /// The value once the record has taken effect.
@@ -94,7 +97,11 @@ impl Curve {
 
     /// The largest value of all, and the record that first reached it (`None`: it held from the start).
     #[must_use]
-    pub fn peak(&self) -> (u64, Option<EventIx>) {
+    pub const fn peak(&self) -> (u64, Option<EventIx>) {
+        self.peak
+    }
+
+    fn highest(&self) -> (u64, Option<EventIx>) {
         let mut best = (self.start, None);
         for (value, at) in self.value.iter().zip(&self.at) {
             if *value > best.0 {

@@ -1,11 +1,13 @@
 //! What each stream did, and what orders one after another: the happens-before graph of the log, ready to be drawn.
 //!
-//! Every list is in the log's order, so that a range of records is found by searching and not by walking.
+//! A range of records is looked up in blocks of several sizes, so that a picture costs what it shows, and not what the
+//! log holds: there may be a hundred thousand streams.
 
+use super::presence::Presence;
 use super::{EventIx, Kind, Model, Payload, StreamIx};
-use std::collections::{BTreeMap, HashMap};
+use foldhash::HashMap;
 use weir::id::{EventId, StreamId};
-use weir::trace::{Record, Source};
+use weir::trace::Record;
 
 /// Who acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,6 +44,16 @@ pub enum Act {
 }
 
 impl Act {
+    /// As one bit of many acts.
+    #[must_use]
+    pub const fn bit(self) -> u16 {
+        1 << self as u16
+    }
+
+    fn bit_of(kind: Kind) -> u16 {
+        Self::of(kind).map_or(0, Self::bit)
+    }
+
     /// All of them.
     pub const ALL: [Self; 10] = [
         Self::Malloc,
@@ -80,8 +92,8 @@ impl Act {
 /// What ties two lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tie {
-    /// Memory: freed there, allocated here, for this reason.
-    Reuse(Source),
+    /// Memory: freed on one stream, allocated on another.
+    Reuse,
     /// The host came after a stream.
     Sync,
     /// A recorded event was waited for.
@@ -90,22 +102,35 @@ pub enum Tie {
     Inserted,
 }
 
-/// The arrows of one kind from one lane to another, by the record that they lead to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+impl Tie {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Reuse, Self::Sync, Self::Wait, Self::Inserted];
+}
+
+/// One arrow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrow {
+    /// Where it begins.
+    pub from: EventIx,
+    /// On which lane.
+    pub from_lane: Lane,
+    /// Where it leads to; the lane is that record's.
+    pub to: EventIx,
+}
+
+/// The arrows of one kind, by the record that they lead to.
+#[derive(Clone, Debug, Default)]
 pub struct Arrows {
     from: Vec<EventIx>,
+    from_lane: Vec<u32>,
     to: Vec<EventIx>,
-    /// Bytes of all arrows before this one.
-    before: Vec<u64>,
-    bytes: u64,
 }
 
 impl Arrows {
-    fn push(&mut self, from: EventIx, to: EventIx, bytes: u64) {
+    fn push(&mut self, from: EventIx, lane: Lane, to: EventIx) {
         self.from.push(from);
+        self.from_lane.push(lane.code());
         self.to.push(to);
-        self.before.push(self.bytes);
-        self.bytes = self.bytes.saturating_add(bytes);
     }
 
     /// How many there are.
@@ -120,10 +145,11 @@ impl Arrows {
         self.to.is_empty()
     }
 
-    /// Both ends of one.
+    /// One of them.
     #[must_use]
-    pub fn ends(&self, at: usize) -> (EventIx, EventIx) {
-        (self.from[at], self.to[at])
+    pub fn get(&self, at: usize) -> Arrow {
+        let from_lane = Lane::of_code(self.from_lane[at]).unwrap_or(Lane::Host);
+        Arrow { from: self.from[at], from_lane, to: self.to[at] }
     }
 
     /// The first one that leads to this record or a later one. O(log n).
@@ -131,63 +157,106 @@ impl Arrows {
     pub fn first_to(&self, event: EventIx) -> usize {
         self.to.partition_point(|e| *e < event)
     }
+}
 
-    /// How many lead to the records of a range, and the bytes that they carry. O(log n).
-    #[must_use]
-    pub fn carried(&self, from: EventIx, to: EventIx) -> (usize, u64) {
-        let (first, past) = (self.first_to(from), self.first_to(to));
-        let before = |at: usize| self.before.get(at).copied().unwrap_or(self.bytes);
-        (past - first, before(past) - before(first))
+impl Lane {
+    /// In a column of numbers. 0 is no lane.
+    const fn code(self) -> u32 {
+        match self {
+            Self::Host => 1,
+            Self::Stream(stream) => stream.0.saturating_add(2),
+        }
+    }
+
+    const fn of_code(code: u32) -> Option<Self> {
+        match code {
+            0 => None,
+            1 => Some(Self::Host),
+            stream => Some(Self::Stream(StreamIx(stream - 2))),
+        }
     }
 }
 
 /// The lanes of a log.
 #[derive(Clone, Debug, Default)]
 pub struct Lanes {
-    acts: BTreeMap<(Lane, Act), Vec<EventIx>>,
-    arrows: BTreeMap<(Tie, Lane, Lane), Arrows>,
+    /// The lane of each record.
+    of: Vec<u32>,
+    /// Who did what in which records.
+    acts: Presence,
+    /// All lanes on which anything was done.
+    lanes: Vec<Lane>,
+    arrows: [Arrows; 4],
 }
 
 impl Lanes {
-    /// What each lane did, by kind.
-    pub fn acts(&self) -> impl Iterator<Item = (Lane, Act, &[EventIx])> {
-        self.acts.iter().map(|((lane, act), events)| (*lane, *act, events.as_slice()))
-    }
-
-    /// The records of this kind on this lane.
+    /// The lanes on which anything was done: the host, then the streams by their ids.
     #[must_use]
-    pub fn of(&self, lane: Lane, act: Act) -> &[EventIx] {
-        self.acts.get(&(lane, act)).map_or(&[], Vec::as_slice)
+    pub fn lanes(&self) -> &[Lane] {
+        &self.lanes
     }
 
-    /// The arrows by kind and lanes.
-    pub fn arrows(&self) -> impl Iterator<Item = (Tie, Lane, Lane, &Arrows)> {
-        self.arrows.iter().map(|((tie, from, to), arrows)| (*tie, *from, *to, arrows))
+    /// Who acts in the record; `None` where it is no lane's.
+    #[must_use]
+    pub fn lane(&self, event: EventIx) -> Option<Lane> {
+        Lane::of_code(self.of[event.at()])
     }
 
-    /// The record of a lane that is nearest to this one, before or after. O(log n).
+    /// Tells who did what in the records `from..to`: lanes, and their acts as bits (see [`Act::bit`]). A lane may be told
+    /// several times. O(log n) times the lanes in a block.
+    pub fn each_in(&self, model: &Model, from: EventIx, to: EventIx, mut tell: impl FnMut(Lane, u16)) {
+        let single = |at: usize| (self.of[at], Act::bit_of(model.events.kind(EventIx::next_of(at))));
+        self.acts.each_in(from.at(), to.at(), single, |lane, acts| {
+            if let Some(lane) = Lane::of_code(lane) {
+                tell(lane, acts);
+            }
+        });
+    }
+
+    /// The arrows of a kind. Memory that stays on its stream, and new memory, has none.
+    #[must_use]
+    pub const fn arrows(&self, tie: Tie) -> &Arrows {
+        &self.arrows[tie as usize]
+    }
+
+    /// The record of a lane that is nearest to this one, before (or this one) or after. O(log n).
     #[must_use]
     pub fn around(&self, lane: Lane, event: EventIx) -> [Option<EventIx>; 2] {
-        let of_lane = || Act::ALL.iter().map(|act| self.of(lane, *act));
-        let before = of_lane().filter_map(|events| events[..events.partition_point(|e| *e <= event)].last());
-        let after = of_lane().filter_map(|events| events.get(events.partition_point(|e| *e <= event)));
-        [before.max().copied(), after.min().copied()]
+        let past = (event.at() + 1).min(self.of.len());
+        let is = |at: usize| self.of[at] == lane.code();
+        let found = [self.acts.last_before(lane.code(), past, is), self.acts.first_from(lane.code(), past, is)];
+        found.map(|at| at.map(EventIx::next_of))
     }
 
     pub(super) fn build(model: &Model) -> Self {
+        let count = model.events.len();
         let mut making = Making {
-            streams: HashMap::new(),
-            recorded: HashMap::new(),
-            markers: HashMap::new(),
-            lanes: Self::default(),
+            streams: HashMap::default(),
+            recorded: HashMap::default(),
+            markers: HashMap::default(),
+            lanes: Self { of: Vec::with_capacity(count), ..Self::default() },
         };
         for (at, stream) in model.streams.iter().enumerate() {
             making.streams.insert(stream.id, StreamIx::next_of(at));
         }
-        for at in 0..model.events.len() {
-            making.push(model, EventIx::next_of(at));
+        for at in 0..count {
+            let event = EventIx::next_of(at);
+            let lane = making.lane_of(model, event).map_or(0, Lane::code);
+            making.lanes.of.push(lane);
         }
-        making.lanes
+        let mut lanes = making.lanes;
+        let bit = |at: usize| Act::bit_of(model.events.kind(EventIx::next_of(at)));
+        lanes.acts = Presence::build(&lanes.of, bit);
+        lanes.list(model);
+        lanes
+    }
+
+    fn list(&mut self, model: &Model) {
+        let mut seen = vec![false; model.streams.len() + 2];
+        self.of.iter().for_each(|lane| seen[*lane as usize] = true);
+        let codes = (0_u32..).zip(seen).filter(|(_, seen)| *seen);
+        self.lanes = codes.filter_map(|(code, _)| Lane::of_code(code)).collect();
+        model.sort_lanes(&mut self.lanes);
     }
 }
 
@@ -204,41 +273,34 @@ impl Making {
         self.streams.get(&stream).map_or(Lane::Host, |at| Lane::Stream(*at))
     }
 
-    fn tie(&mut self, tie: Tie, from: (EventIx, Lane), to: (EventIx, Lane), bytes: u64) {
-        self.lanes.arrows.entry((tie, from.1, to.1)).or_default().push(from.0, to.0, bytes);
+    fn tie(&mut self, tie: Tie, from: (EventIx, Lane), to: EventIx) {
+        self.lanes.arrows[tie as usize].push(from.0, from.1, to);
     }
 
-    fn push(&mut self, model: &Model, event: EventIx) {
-        let Some(act) = Act::of(model.events.kind(event)) else {
-            return;
-        };
-        let lane = match model.events.payload(event) {
+    /// Whose the record is; its arrows are drawn.
+    fn lane_of(&mut self, model: &Model, event: EventIx) -> Option<Lane> {
+        let act = Act::of(model.events.kind(event))?;
+        Some(match model.events.payload(event) {
             Payload::Life(life) if act == Act::Malloc => {
                 self.reuse(model, life, event);
                 Lane::Stream(model.life(life).stream)
             }
             Payload::Life(life) => Lane::Stream(model.freed_on(life)),
             Payload::Other(record) => self.order(event, &record),
-        };
-        self.lanes.acts.entry((lane, act)).or_default().push(event);
+        })
     }
 
-    /// Where the bytes of a malloc came from. What nobody had before is new.
+    /// Where the bytes of a malloc came from, if that was another stream.
     fn reuse(&mut self, model: &Model, at: super::LifeIx, event: EventIx) {
         let life = model.life(at);
-        let Some(source) = life.source else {
+        if life.source.is_none() {
             return;
-        };
-        let here = (event, Lane::Stream(life.stream));
-        let mut known = 0_u64;
-        for link in model.came_from(at) {
-            let earlier = model.life(link.life);
-            let Some(died) = earlier.died() else { continue };
-            known = link.bytes.saturating_add(known);
-            self.tie(Tie::Reuse(source), (died, Lane::Stream(model.freed_on(link.life))), here, link.bytes);
         }
-        if known < life.given.0 {
-            self.tie(Tie::Reuse(source), (event, Lane::Host), here, life.given.0 - known);
+        for link in model.came_from(at) {
+            let (earlier, freed_on) = (model.life(link.life), model.freed_on(link.life));
+            if let Some(died) = earlier.died().filter(|_| freed_on != life.stream) {
+                self.tie(Tie::Reuse, (died, Lane::Stream(freed_on)), event);
+            }
         }
     }
 
@@ -252,9 +314,8 @@ impl Making {
                 lane
             }
             Record::Waited { stream, event: id, number, .. } => {
-                let lane = self.lane(stream);
-                self.after(Tie::Wait, id, number, (event, lane));
-                lane
+                self.after(Tie::Wait, id, number, event);
+                self.lane(stream)
             }
             Record::MarkerLaid { marker, stream, .. } => {
                 let lane = self.lane(stream);
@@ -262,11 +323,10 @@ impl Making {
                 lane
             }
             Record::WaitInserted { stream, marker, .. } => {
-                let here = (event, self.lane(stream));
                 if let Some(laid) = self.markers.get(&marker).copied() {
-                    self.tie(Tie::Inserted, laid, here, 0);
+                    self.tie(Tie::Inserted, laid, event);
                 }
-                here.1
+                self.lane(stream)
             }
             Record::OutOfMemory { stream, .. } | Record::Refused { stream: Some(stream), .. } => self.lane(stream),
             _ => self.host(event, record),
@@ -275,16 +335,14 @@ impl Making {
 
     /// The host learns that something is complete.
     fn host(&mut self, event: EventIx, record: &Record<'_>) -> Lane {
-        let here = (event, Lane::Host);
         match *record {
             Record::StreamSynchronized { stream, .. }
             | Record::Asked { stream, complete: true, .. }
             | Record::Blocked { on: weir::error::Point { stream, .. }, .. } => {
-                let there = (event, self.lane(stream));
-                self.tie(Tie::Sync, there, here, 0);
+                self.tie(Tie::Sync, (event, self.lane(stream)), event);
             }
             Record::EventSynchronized { event: id, number } | Record::Queried { event: id, number, complete: true } => {
-                self.after(Tie::Sync, id, number, here);
+                self.after(Tie::Sync, id, number, event);
             }
             _ => {}
         }
@@ -292,12 +350,22 @@ impl Making {
     }
 
     /// An arrow from a recording, if it is the one that the log has last.
-    fn after(&mut self, tie: Tie, id: EventId, number: u64, to: (EventIx, Lane)) {
+    fn after(&mut self, tie: Tie, id: EventId, number: u64, to: EventIx) {
         if let Some((latest, from, lane)) = self.recorded.get(&id).copied()
             && latest == number
         {
-            self.tie(tie, (from, lane), to, 0);
+            self.tie(tie, (from, lane), to);
         }
+    }
+}
+
+impl Model {
+    /// Puts the host first, then the streams by their ids.
+    pub fn sort_lanes(&self, lanes: &mut [Lane]) {
+        lanes.sort_unstable_by_key(|lane| match lane {
+            Lane::Host => None,
+            Lane::Stream(stream) => Some(self.stream(*stream).rank),
+        });
     }
 }
 

@@ -6,15 +6,19 @@ mod compact;
 mod curve;
 mod events;
 mod findings;
+mod flows;
 mod index;
 mod lanes;
 mod life;
 mod owned;
 mod owners;
 mod pool;
+mod presence;
 #[cfg(test)]
 mod scale;
 mod settle;
+mod stays;
+mod summary;
 mod unrecorded;
 
 pub use blocks::FreeBlock;
@@ -22,11 +26,13 @@ pub use build::Builder;
 pub use curve::Curve;
 pub use events::{Axis, Events, Kind, Payload};
 pub use findings::{Findings, Flag};
+pub use flows::{Amount, Handed, Party};
 pub use index::{EventIx, FindingIx, LifeIx, NameIx, PoolIx, StreamIx};
-pub use lanes::{Act, Arrows, Lane, Lanes, Tie};
+pub use lanes::{Act, Arrow, Arrows, Lane, Lanes, Tie};
 pub use life::{Birth, Death, Life, WaitedFor};
 pub use owners::Link;
 pub use pool::{Definition, Pool, Run, Signs, State};
+pub use summary::{Part, Patch};
 pub use unrecorded::{Fact, Unrecorded};
 
 use weir::driver::Properties;
@@ -105,12 +111,17 @@ pub struct Model {
     pub lanes: Lanes,
     /// The version that wrote the log.
     pub version: Option<(u16, u16, u16)>,
+    flows: flows::Flows,
     names: Vec<String>,
     points: Vec<Point>,
     links: Vec<Link>,
     later: Vec<Link>,
     later_of: Vec<u32>,
     uses: Vec<(LifeIx, EventIx)>,
+    /// The same by record.
+    used_at: Vec<(EventIx, LifeIx)>,
+    /// The streams that allocated, by their ids.
+    allocating: Vec<StreamIx>,
     /// Synchronisations, which concern every pool.
     syncs: Vec<EventIx>,
     /// Refusals and failures of the driver that name no pool.
@@ -157,6 +168,12 @@ impl Model {
     #[must_use]
     pub fn stream(&self, stream: StreamIx) -> &Stream {
         &self.streams[stream.at()]
+    }
+
+    /// The streams that allocated anything, by their ids.
+    #[must_use]
+    pub fn allocating(&self) -> &[StreamIx] {
+        &self.allocating
     }
 
     /// The name; empty for no name.
@@ -211,7 +228,10 @@ impl Model {
     pub fn life_at(&self, event: EventIx) -> Option<LifeIx> {
         match self.events.payload(event) {
             Payload::Life(life) => Some(life),
-            Payload::Other(Record::Use { .. }) => self.uses.iter().find(|u| u.1 == event).map(|u| u.0),
+            Payload::Other(Record::Use { .. }) => {
+                let at = self.used_at.binary_search_by_key(&event, |used| used.0).ok()?;
+                Some(self.used_at[at].1)
+            }
             Payload::Other(_) => None,
         }
     }
@@ -219,12 +239,14 @@ impl Model {
     /// The pool just after the record.
     #[must_use]
     pub fn state(&self, pool: PoolIx, event: EventIx) -> State {
+        let mut live = 0;
+        self.each_live(pool, event, |_| live += 1);
         let pool = self.pool(pool);
         State {
             used: pool.used.after(event),
             reserved: pool.reserved.after(event),
             threshold: pool.threshold.after(event),
-            live: pool.lives.iter().filter(|l| self.life(**l).live_after(event)).count(),
+            live,
         }
     }
 

@@ -85,6 +85,20 @@ impl<T: Copy> Spans<T> {
         missing
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// How many runs there are.
+    pub(super) fn len(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// Everything, in address order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Span<T>> {
+        self.runs.iter().map(|(start, (end, value))| Span { start: *start, end: *end, value: *value })
+    }
+
     /// Everything, in address order; nothing is left.
     pub(super) fn drain(&mut self) -> Vec<Span<T>> {
         std::mem::take(&mut self.runs).into_iter().map(|(start, (end, value))| Span { start, end, value }).collect()

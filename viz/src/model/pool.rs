@@ -1,6 +1,9 @@
 //! One pool: its settings, its curves, its allocations, and what was mapped when.
 
+use super::blocks::Owned;
 use super::owners::Span;
+use super::stays::Stays;
+use super::summary::Summary;
 use super::{Curve, EventIx, LifeIx};
 use weir::id::PoolId;
 use weir::policy::PoolConfig;
@@ -67,6 +70,11 @@ pub struct Pool {
     pub lives: Vec<LifeIx>,
     /// What was mapped when.
     pub runs: Vec<Run>,
+    /// All addresses that ever were mapped: from where to where, in order.
+    pub covered: Vec<(u64, u64)>,
+    pub(super) stays: Stays,
+    pub(super) summary: Summary,
+    pub(super) owned: Owned,
     /// Its own waits on the host; see [`Model::syncs`](super::Model::syncs).
     pub(super) waits: Vec<EventIx>,
     /// Trims.

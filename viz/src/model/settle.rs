@@ -38,6 +38,8 @@ impl Builder {
         });
         self.alive.insert(id, life);
         self.making[pool.at()].used.add(event, signed(given.0));
+        let making = &mut self.making[pool.at()];
+        making.owned.note(event, &making.owners);
         let pool = &mut self.model.pools[pool.at()];
         pool.lives.push(life);
         if let Some(source) = recorded {

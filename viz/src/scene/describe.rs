@@ -227,8 +227,8 @@ fn event_details(model: &Model, event: EventIx) -> Vec<Line> {
         lines.push(line("allocation", link_words(model, &Link { life, bytes: model.life(life).given.0 })));
     }
     for (at, pool) in model.pools.iter().enumerate() {
-        let state = model.state(crate::model::PoolIx::next_of(at), event);
-        if state.reserved > 0 || model.pools.len() == 1 {
+        if pool.reserved.after(event) > 0 || model.pools.len() == 1 {
+            let state = model.state(crate::model::PoolIx::next_of(at), event);
             let words = format!(
                 "used {}, reserved {}, {} live",
                 ticks::bytes(state.used),

@@ -3,10 +3,10 @@
 
 use super::lanes::in_view;
 use super::page::Panel;
-use super::rows::{lane_color, lane_name};
-use super::{Anchor, Context, Frame, Paint, Pos, Rect, Selection, Stroke, View, edge, pos, source_words, ticks};
+use super::rows::lane_color;
+use super::{Anchor, Color, Context, Frame, Paint, Pos, Rect, Selection, Stroke, View, edge, pos, source_words, ticks};
 use crate::font::{fit, width};
-use crate::model::{EventIx, Lane, Model, Tie};
+use crate::model::{Amount, EventIx, Handed, Lane, Model, Party, StreamIx};
 use std::collections::{BTreeMap, BTreeSet};
 use weir::trace::Source;
 
@@ -20,16 +20,6 @@ const HIGHEST: f32 = 110.0;
 /// From this size on, a cell has its amounts in words.
 const WORDS: (f32, f32) = (70.0, 16.0);
 
-/// What went one way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Amount {
-    bytes: u64,
-    hand_overs: usize,
-}
-
-/// Everything that went from a lane to a lane, by what it relied on.
-type Cells = BTreeMap<(Lane, Lane), BTreeMap<Source, Amount>>;
-
 /// The panel.
 pub(super) struct ReuseFlows;
 
@@ -37,8 +27,9 @@ impl Panel for ReuseFlows {
     fn draw(&self, context: &Context<'_>, paint: &mut Paint) {
         let area = context.frame.map.area;
         super::panel(context, paint, area, "Reuse: who handed memory to whom");
-        let cells = cells(context.model, in_view(context));
-        let grid = Grid::of(context.model, &cells, area);
+        let (first, past) = in_view(context);
+        let cells = context.model.handed(first, past);
+        let grid = Grid::of(&cells, area);
         key(context, paint);
         names(context, paint, &grid);
         let most = cells.values().map(total).map(|a| a.bytes).max().unwrap_or(0);
@@ -60,69 +51,56 @@ impl Panel for ReuseFlows {
     fn tell(&self, model: &Model, view: &View, frame: &Frame, at: Pos) -> Vec<String> {
         let events = &model.events;
         let range = (events.first_from(view.axis, view.x.from), events.first_from(view.axis, view.x.to));
-        let cells = cells(model, range);
-        let grid = Grid::of(model, &cells, frame.map.area);
+        let cells = model.handed(range.0, range.1);
+        let grid = Grid::of(&cells, frame.map.area);
         let under = cells.iter().find(|((from, to), _)| grid.cell(*from, *to).is_some_and(|rect| rect.contains(at)));
         let Some(((from, to), by)) = under else {
             return Vec::new();
         };
-        let mut lines = vec![format!("{} to {}: {}", from_name(model, *from), lane_name(model, *to), words(total(by)))];
+        let mut lines = vec![format!("{} to {}: {}", name(model, *from), name(model, *to), words(total(by)))];
         lines.extend(by.iter().map(|(source, amount)| format!("{}: {}", source_words(*source), words(*amount))));
         lines
     }
 }
 
-fn cells(model: &Model, (first, past): (EventIx, EventIx)) -> Cells {
-    let mut cells = Cells::new();
-    for (tie, from, to, arrows) in model.lanes.arrows() {
-        let Tie::Reuse(source) = tie else { continue };
-        let (hand_overs, bytes) = arrows.carried(first, past);
-        if hand_overs > 0 {
-            cells.entry((from, to)).or_default().insert(source, Amount { bytes, hand_overs });
-        }
-    }
-    cells
-}
-
 fn total(by: &BTreeMap<Source, Amount>) -> Amount {
-    by.values().fold(Amount::default(), |sum, a| Amount {
-        bytes: sum.bytes.saturating_add(a.bytes),
-        hand_overs: sum.hand_overs + a.hand_overs,
-    })
+    by.values().fold(Amount::default(), |sum, amount| sum.and(*amount))
 }
 
 fn words(amount: Amount) -> String {
     format!("{} in {}", ticks::bytes(amount.bytes), ticks::count(amount.hand_overs as u64))
 }
 
-fn from_name(model: &Model, lane: Lane) -> String {
-    match lane {
-        Lane::Host => "nobody before".to_owned(),
-        Lane::Stream(_) => lane_name(model, lane),
+fn name(model: &Model, party: Party) -> String {
+    let id = |stream: &StreamIx| model.stream(*stream).id.to_string();
+    match model.streams_of(party) {
+        [] => "nobody before".to_owned(),
+        [one] => super::map::stream_name(model, *one),
+        [first, .., last] => format!("{} to {}", id(first), id(last)),
+    }
+}
+
+fn party_color(context: &Context<'_>, party: Party) -> Color {
+    match context.model.streams_of(party).first() {
+        Some(stream) => lane_color(context, Lane::Stream(*stream)),
+        None => lane_color(context, Lane::Host),
     }
 }
 
 /// Where the cells are.
 struct Grid {
-    from: Vec<Lane>,
-    to: Vec<Lane>,
+    from: Vec<Party>,
+    to: Vec<Party>,
     corner: Pos,
     wide: f32,
     high: f32,
 }
 
 impl Grid {
-    fn of(model: &Model, cells: &Cells, area: Rect) -> Self {
-        let by_rank = |lanes: BTreeSet<Lane>| {
-            let mut lanes: Vec<Lane> = lanes.into_iter().collect();
-            lanes.sort_by_key(|lane| match lane {
-                Lane::Host => None,
-                Lane::Stream(stream) => Some(model.stream(*stream).rank),
-            });
-            lanes
-        };
-        let from = by_rank(cells.keys().map(|key| key.0).collect());
-        let to = by_rank(cells.keys().map(|key| key.1).collect());
+    fn of(cells: &Handed, area: Rect) -> Self {
+        let parties = |parties: BTreeSet<Party>| parties.into_iter().collect::<Vec<_>>();
+        let from = parties(cells.keys().map(|key| key.0).collect());
+        let to = parties(cells.keys().map(|key| key.1).collect());
         let corner = pos(area.x + NAMES, area.y + 44.0);
         let room = (area.right() - corner.x - 12.0, area.bottom() - corner.y - 12.0);
         let wide = (room.0 / to.len().max(1) as f32).min(WIDEST);
@@ -130,7 +108,7 @@ impl Grid {
         Self { from, to, corner, wide, high }
     }
 
-    fn cell(&self, from: Lane, to: Lane) -> Option<Rect> {
+    fn cell(&self, from: Party, to: Party) -> Option<Rect> {
         let row = self.from.iter().position(|l| *l == from)? as f32;
         let column = self.to.iter().position(|l| *l == to)? as f32;
         let (x, y) = (self.corner.x + column * self.wide, self.corner.y + row * self.high);
@@ -143,23 +121,29 @@ fn names(context: &Context<'_>, paint: &mut Paint, grid: &Grid) {
     let (model, palette) = (context.model, context.palette);
     let head = "freed on, down; allocated on, across";
     paint.text(Anchor::Start, pos(grid.corner.x, grid.corner.y - 26.0), TEXT, palette.dim, head);
-    for (at, lane) in grid.to.iter().enumerate().filter(|_| grid.wide >= 24.0) {
+    for (at, party) in grid.to.iter().enumerate().filter(|_| grid.wide >= 24.0) {
         let x = grid.corner.x + at as f32 * grid.wide;
         paint.rect(
             Rect::between(x, grid.corner.y - 5.0, x + grid.wide - 2.0, grid.corner.y - 2.0),
-            lane_color(context, *lane),
+            party_color(context, *party),
         );
-        let name = fit(&lane_name(model, *lane), TEXT, grid.wide - 4.0);
-        paint.text(Anchor::Start, pos(x, grid.corner.y - 9.0), TEXT, palette.ink, name);
+        let words = fit(&name(model, *party), TEXT, grid.wide - 4.0);
+        paint.text(Anchor::Start, pos(x, grid.corner.y - 9.0), TEXT, palette.ink, words);
     }
-    for (at, lane) in grid.from.iter().enumerate().filter(|_| grid.high >= 10.0) {
+    for (at, party) in grid.from.iter().enumerate().filter(|_| grid.high >= 10.0) {
         let y = grid.corner.y + at as f32 * grid.high;
         paint.rect(
             Rect::between(grid.corner.x - 5.0, y, grid.corner.x - 2.0, y + grid.high - 2.0),
-            lane_color(context, *lane),
+            party_color(context, *party),
         );
-        let name = fit(&from_name(model, *lane), TEXT, NAMES - 14.0);
-        paint.text(Anchor::End, pos(grid.corner.x - 9.0, y + grid.high.min(40.0) / 2.0 + 4.0), TEXT, palette.ink, name);
+        let words = fit(&name(model, *party), TEXT, NAMES - 14.0);
+        paint.text(
+            Anchor::End,
+            pos(grid.corner.x - 9.0, y + grid.high.min(40.0) / 2.0 + 4.0),
+            TEXT,
+            palette.ink,
+            words,
+        );
     }
 }
 

@@ -17,6 +17,8 @@ const RIGHT: f32 = 56.0;
 const CAPTION: f32 = 26.0;
 /// Space below the map for the x axis.
 const BOTTOM: f32 = 46.0;
+/// Allocations this near to a place in pixels may be the one that is meant.
+const NEAR: f32 = 3.0;
 /// Height of one notice.
 pub(super) const NOTICE: f32 = 20.0;
 /// The part of the list's height that findings take at most.
@@ -141,16 +143,17 @@ impl Frame {
             return None;
         }
         let mut best: Option<(f32, LifeIx)> = None;
-        for life in &model.pool(view.pool).lives {
-            let rect = self.life_rect(model, view, *life);
+        let event = |x: f32| model.events.last_until(view.axis, self.map.x.value(x)).unwrap_or(EventIx(0));
+        model.each_between(view.pool, event(at.x - NEAR), event(at.x + NEAR), |life| {
+            let rect = self.life_rect(model, view, life);
             let dx = (rect.x - at.x).max(at.x - rect.right()).max(0.0);
             let dy = (rect.y - at.y).max(at.y - rect.bottom()).max(0.0);
             let away = dx.max(dy);
             // Of two equally near, the later one is painted on top.
             if away <= 2.0 && best.is_none_or(|b| away <= b.0) {
-                best = Some((away, *life));
+                best = Some((away, life));
             }
-        }
+        });
         best.map(|b| b.1)
     }
 

@@ -3,7 +3,7 @@
 use super::frame::{MOST_NOTICES, NOTICE, PAD};
 use super::{Anchor, Context, Paint, Pos, Rect, Stroke, map::stream_name, pos, ticks};
 use crate::font::{fit, width};
-use crate::model::{Axis, EventIx, Fact, NameIx, Pool, StreamIx};
+use crate::model::{Axis, EventIx, Fact, NameIx, Pool};
 
 /// Streams that the legend names.
 const MOST_STREAMS: usize = 14;
@@ -69,9 +69,7 @@ fn pool_name(context: &Context<'_>, pool: &Pool) -> String {
 /// Streams by colour, the states of memory, and the lines of the chart.
 fn legend(context: &Context<'_>, paint: &mut Paint, at: Pos) {
     let palette = context.palette;
-    let mut streams: Vec<StreamIx> = (0..context.model.streams.len()).map(StreamIx::next_of).collect();
-    streams.retain(|s| context.model.stream(*s).mallocs > 0);
-    streams.sort_by_key(|s| context.model.stream(*s).rank);
+    let streams = context.model.allocating();
     let right = PAD + context.frame.notices.w;
     let mut key = Key { paint, at, right, ink: palette.ink };
     // Where not everything fits, streams go before the rest.
@@ -80,9 +78,9 @@ fn legend(context: &Context<'_>, paint: &mut Paint, at: Pos) {
     let mut left_out = 0;
     for (i, stream) in streams.iter().enumerate() {
         let name = stream_name(context.model, *stream);
-        if left_out > 0 || !fits(i, key.at.x, &name) {
-            left_out += 1;
-            continue;
+        if !fits(i, key.at.x, &name) {
+            left_out = streams.len() - i;
+            break;
         }
         let color = palette.stream(context.model.stream(*stream).rank);
         key.item(&name, |paint, square| paint.rect(square, color));

@@ -1,18 +1,17 @@
 //! The stream lanes: what each stream did, and the arrows of the happens-before graph between them. What lies in one
 //! pixel column is drawn once, so that a picture of any log is bounded; nothing that happened is without its column.
 
+use super::acts;
 use super::page::Panel;
-use super::rows::{Rows, lane_color, lane_name};
-use super::{Anchor, Color, Context, Frame, Paint, Pos, Rect, Scale, Selection, Stroke, View, describe, pos, ticks};
+use super::rows::{NAMED, Rows, lane_color, lane_name};
+use super::{Anchor, Context, Frame, Paint, Pos, Rect, Scale, Selection, Stroke, View, describe, pos, ticks};
 use crate::font::{fit, width};
-use crate::model::{Act, Arrows, EventIx, Lane, LifeIx, Model, Payload, Tie};
+use crate::model::{Act, EventIx, Lane, LifeIx, Model, Payload, Tie};
 
-/// Lines that are drawn between lanes, at most.
-const MOST_ARROWS: usize = 3_000;
+/// Lines of a kind that are drawn between lanes, at most.
+const MOST_ARROWS: usize = 800;
 /// With more than these, they have no heads.
 const MOST_HEADS: usize = 400;
-/// Lanes at least this high have their name.
-const NAMED: f32 = 11.0;
 /// How near the pointer has to come to a record.
 const NEAR: f32 = 5.0;
 /// Size of the texts.
@@ -26,14 +25,11 @@ impl Panel for StreamLanes {
         let area = context.frame.map.area;
         super::panel(context, paint, area, "Streams");
         key(context, paint);
-        let rows = Rows::of(context.model, area);
+        let rows = Rows::of(context.model, context.view, area);
         grounds(context, paint, &rows);
         super::header::mark_lines(context, paint, area);
         arrows(context, paint, &rows);
-        let columns = super::chart::columns(context);
-        for (lane, act, events) in context.model.lanes.acts() {
-            acts(context, paint, &rows, &columns, lane, act, events);
-        }
+        acts::draw(context, paint, &rows);
         words(context, paint, &rows);
         chosen(context, paint, &rows);
     }
@@ -43,7 +39,7 @@ impl Panel for StreamLanes {
     }
 
     fn tell(&self, model: &Model, view: &View, frame: &Frame, at: Pos) -> Vec<String> {
-        let rows = Rows::of(model, frame.map.area);
+        let rows = Rows::of(model, view, frame.map.area);
         let mut lines: Vec<String> = rows.at(at.y).map(|lane| lane_name(model, lane)).into_iter().collect();
         if let Some(event) = under(model, view, frame, at) {
             lines.push(format!("{} {}", model.events.kind(event).name(), describe::headline(model, event)));
@@ -55,7 +51,7 @@ impl Panel for StreamLanes {
 
 /// The record of the lane at the place that is nearest, if it is near.
 fn under(model: &Model, view: &View, frame: &Frame, at: Pos) -> Option<EventIx> {
-    let lane = Rows::of(model, frame.map.area).at(at.y)?;
+    let lane = Rows::of(model, view, frame.map.area).at(at.y)?;
     let here = model.events.last_until(view.axis, frame.map.x.value(at.x)).unwrap_or(EventIx(0));
     let away = |event: &EventIx| {
         let x = frame.map.x.pixel(model.events.position(view.axis, *event) as f64);
@@ -66,7 +62,7 @@ fn under(model: &Model, view: &View, frame: &Frame, at: Pos) -> Option<EventIx> 
 }
 
 /// Half the width of what stands for one record.
-fn half(x: Scale) -> f32 {
+pub(super) fn half(x: Scale) -> f32 {
     ((1.0 / x.per_pixel()) as f32 * 0.35).clamp(0.5, 4.0)
 }
 
@@ -92,86 +88,6 @@ fn grounds(context: &Context<'_>, paint: &mut Paint, rows: &Rows) {
     }
 }
 
-/// The part of a lane's height that an act has, from its middle: above is negative.
-fn band(act: Act) -> (f32, f32) {
-    match act {
-        Act::Malloc => (-0.30, 0.0),
-        Act::Free => (0.0, 0.30),
-        Act::Use => (-0.12, 0.12),
-        Act::Record => (0.30, 0.44),
-        Act::Wait | Act::Inserted => (-0.44, -0.30),
-        Act::Marker => (0.38, 0.44),
-        Act::Sync => (-0.22, 0.22),
-        Act::SyncDevice => (-0.44, 0.44),
-        Act::Refused => (-0.44, 0.44),
-    }
-}
-
-fn color(context: &Context<'_>, lane: Lane, act: Act) -> Color {
-    let palette = context.palette;
-    match act {
-        Act::Malloc => lane_color(context, lane),
-        Act::Free => lane_color(context, lane).mix(palette.panel, 110),
-        Act::Use | Act::Record | Act::Wait => palette.ink,
-        Act::Inserted => palette.threshold,
-        Act::Marker | Act::Sync | Act::SyncDevice => palette.dim,
-        Act::Refused => palette.alarm,
-    }
-}
-
-/// A tick in each column in which the lane did it.
-fn acts(
-    context: &Context<'_>,
-    paint: &mut Paint,
-    rows: &Rows,
-    columns: &[EventIx],
-    lane: Lane,
-    act: Act,
-    events: &[EventIx],
-) {
-    let Some(middle) = rows.middle(lane) else {
-        return;
-    };
-    let (top, bottom) = band(act);
-    let (top, bottom) = (middle + top * rows.high, middle + bottom * rows.high);
-    let wide = 2.0 * half(context.frame.map.x);
-    let ticks = used_columns(context, columns, events).into_iter().map(|(left, right)| {
-        let right = if wide > 1.0 { left + wide } else { right };
-        Rect::between(left, top, right.min(rows.area.right()).max(left + 0.5), bottom.max(top + 1.0))
-    });
-    let ticks: Vec<Rect> = ticks.collect();
-    if act == Act::SyncDevice {
-        let lines =
-            ticks.iter().map(|t| [pos(t.x, rows.area.y), pos(t.x, rows.area.y + rows.high * rows.lanes.len() as f32)]);
-        paint.segments(lines.collect(), Stroke::dashed(context.palette.dim, 1.0, 3.0));
-    }
-    paint.rects(ticks, color(context, lane, act));
-}
-
-/// From where to where there is something in every column. Few records are placed one by one, many a column at a time.
-fn used_columns(context: &Context<'_>, columns: &[EventIx], events: &[EventIx]) -> Vec<(f32, f32)> {
-    let left = context.frame.map.area.x;
-    let (Some(first), Some(past)) = (columns.first(), columns.last()) else {
-        return Vec::new();
-    };
-    let visible = &events[events.partition_point(|e| e < first)..events.partition_point(|e| e < past)];
-    if half(context.frame.map.x) > 0.5 {
-        return visible.iter().map(|event| context.x_of(*event)).map(|x| (x, x + 1.0)).collect();
-    }
-    let mut runs: Vec<(f32, f32)> = Vec::new();
-    let mut rest = visible;
-    while let Some(event) = rest.first() {
-        let column = columns.partition_point(|c| c <= event).saturating_sub(1);
-        let (x, end) = (left + column as f32, columns.get(column + 1).copied().unwrap_or(*past));
-        match runs.last_mut() {
-            Some(run) if run.1 >= x => run.1 = x + 1.0,
-            _ => runs.push((x, x + 1.0)),
-        }
-        rest = &rest[rest.partition_point(|e| *e < end).max(1)..];
-    }
-    runs
-}
-
 /// How an arrow looks.
 fn stroke(context: &Context<'_>, tie: Tie) -> Stroke {
     let palette = context.palette;
@@ -179,17 +95,17 @@ fn stroke(context: &Context<'_>, tie: Tie) -> Stroke {
         Tie::Wait => Stroke::solid(palette.ink, 1.2),
         Tie::Inserted => Stroke::dashed(palette.threshold, 1.5, 3.0),
         Tie::Sync => Stroke::dashed(palette.dim, 1.0, 2.0),
-        Tie::Reuse(_) => Stroke::solid(palette.used.fade(120), 2.5),
+        Tie::Reuse => Stroke::solid(palette.used.fade(120), 2.5),
     }
 }
 
-/// Where in its lanes an arrow begins and ends, as [`band`] counts: at the sign that it belongs to.
+/// Where in its lanes an arrow begins and ends, as the acts' bands count: at the sign that it belongs to.
 fn at_signs(tie: Tie) -> (f32, f32) {
     match tie {
         Tie::Wait => (0.37, -0.45),
         Tie::Inserted => (0.41, -0.45),
         Tie::Sync => (0.0, 0.22),
-        Tie::Reuse(_) => (0.15, -0.15),
+        Tie::Reuse => (0.15, -0.15),
     }
 }
 
@@ -197,58 +113,39 @@ fn at_signs(tie: Tie) -> (f32, f32) {
 type Drawn = [Pos; 2];
 
 fn arrows(context: &Context<'_>, paint: &mut Paint, rows: &Rows) {
-    let shown: Vec<(Tie, Lane, Lane, &Arrows)> =
-        context.model.lanes.arrows().filter(|(tie, from, to, _)| is_shown(*tie, *from, *to)).collect();
-    let mut every = 1;
-    let drawn = loop {
-        let drawn: Vec<(Tie, Vec<Drawn>)> = shown
-            .iter()
-            .map(|(tie, from, to, arrows)| (*tie, lines(context, rows, (*tie, *from, *to), arrows, every)))
-            .collect();
-        if every > 256 || drawn.iter().map(|d| d.1.len()).sum::<usize>() <= MOST_ARROWS {
-            break drawn;
-        }
-        every *= 2;
-    };
+    let drawn = Tie::ALL.map(|tie| (tie, lines(context, rows, tie)));
     let count: usize = drawn.iter().map(|d| d.1.len()).sum();
     for (tie, lines) in drawn {
         let stroke = stroke(context, tie);
         if count <= MOST_HEADS {
             paint.segments(lines.iter().flat_map(head).collect(), Stroke { dash: super::Dash::Solid, ..stroke });
         }
-        let color = stroke.color.fade(if count > MOST_HEADS { stroke.color.a / 2 } else { stroke.color.a });
-        paint.segments(lines, Stroke { color, ..stroke });
+        let faded = count > MOST_HEADS;
+        let color = stroke.color.fade(if faded { stroke.color.a / 2 } else { stroke.color.a });
+        // Where there are many, dashes would be many times as many.
+        let dash = if faded { super::Dash::Solid } else { stroke.dash };
+        paint.segments(lines, Stroke { color, dash, ..stroke });
     }
 }
 
-/// Memory that stays on its stream, and new memory, need no arrow.
-fn is_shown(tie: Tie, from: Lane, to: Lane) -> bool {
-    !matches!(tie, Tie::Reuse(_)) || (from != to && from != Lane::Host)
-}
-
-/// The first arrow to each column, or to every few, and those that leave the picture at its right.
-fn lines(context: &Context<'_>, rows: &Rows, lanes: (Tie, Lane, Lane), arrows: &Arrows, every: usize) -> Vec<Drawn> {
-    let (Some(from), Some(to)) = (rows.middle(lanes.1), rows.middle(lanes.2)) else {
-        return Vec::new();
-    };
-    let area = rows.area;
+/// All that lead to records in sight; where those are many, some of every part of the axis, first those that each part
+/// begins with. And those that leave the picture at its right.
+fn lines(context: &Context<'_>, rows: &Rows, tie: Tie) -> Vec<Drawn> {
+    let arrows = context.model.lanes.arrows(tie);
     let (first, past) = in_view(context);
-    let step = context.frame.map.x.per_pixel() * every as f64;
-    let mut at = arrows.first_to(first);
-    let mut out = Vec::new();
-    let (begin, end) = at_signs(lanes.0);
-    let (from, to) = (from + begin * rows.high, to + end * rows.high);
+    let (at, end) = (arrows.first_to(first), arrows.first_to(past));
+    let (begin, finish) = at_signs(tie);
     let half = half(context.frame.map.x);
-    let ends = |(a, b): (EventIx, EventIx)| [pos(context.x_of(a) + half, from), pos(context.x_of(b) + half, to)];
-    while at < arrows.len() && arrows.ends(at).1 < past {
-        let here = arrows.ends(at);
-        out.extend(clipped(ends(here), area));
-        let next =
-            context.model.events.first_from(context.view.axis, (context.place(here.1) / step).floor() * step + step);
-        at = arrows.first_to(next).max(at + 1);
-    }
-    let beyond = (at..arrows.len()).take(MOST_HEADS).map(|at| arrows.ends(at)).filter(|(from, _)| *from < past);
-    out.extend(beyond.filter_map(|pair| clipped(ends(pair), area)));
+    let line = |at: usize| {
+        let arrow = arrows.get(at);
+        let from = rows.middle(arrow.from_lane)? + begin * rows.high;
+        let to = rows.middle(context.model.lanes.lane(arrow.to)?)? + finish * rows.high;
+        clipped([pos(context.x_of(arrow.from) + half, from), pos(context.x_of(arrow.to) + half, to)], rows.area)
+    };
+    let every = ((end - at) / MOST_ARROWS + 1).next_power_of_two();
+    let mut out: Vec<Drawn> = (at.next_multiple_of(every)..end).step_by(every).filter_map(line).collect();
+    let beyond = (end..arrows.len()).take(MOST_HEADS).filter(|at| arrows.get(*at).from < past);
+    out.extend(beyond.filter_map(line));
     out
 }
 
@@ -340,7 +237,7 @@ fn key(context: &Context<'_>, paint: &mut Paint) {
         ("waits for an event", stroke(context, Tie::Wait)),
         ("inserted wait", stroke(context, Tie::Inserted)),
         ("host knows", stroke(context, Tie::Sync)),
-        ("memory handed over", stroke(context, Tie::Reuse(weir::trace::Source::Event))),
+        ("memory handed over", stroke(context, Tie::Reuse)),
     ];
     let mut x = area.right();
     for (words, stroke) in arrows.into_iter().rev() {

@@ -1,16 +1,20 @@
 //! The address map: a rectangle for each allocation, from its malloc to its free, at its addresses.
 
 use super::page::Panel;
-use super::tiles::{Tile, Tiling, tile};
+use super::tiles::{Most, Tile, Tiling, tile};
 use super::{Anchor, Context, Dash, Frame, Paint, Pos, Rect, Selection, Stroke, View, edge, header, pos, ticks};
 use crate::font::fit;
-use crate::model::{LifeIx, Link, Model, StreamIx};
+use crate::model::{EventIx, LifeIx, Link, Model, Part, StreamIx};
 use weir::trace::Source;
 
 /// Shades of a stream's colour.
 const SHADES: u64 = 3;
-/// Rectangles of a stream that carry an edge mark, at most.
-const MOST_EDGES: usize = 6_000;
+/// Rectangles for what is mapped.
+const MOST_RUNS: Most = Most { exact: 1_500, cells: 2_500 };
+/// Rectangles for allocations.
+const MOST_LIVES: Most = Most { exact: 4_000, cells: 6_500 };
+/// Of all rectangles, the first so many carry an edge mark.
+const MOST_EDGES: usize = 1_000;
 /// Allocations that carry their name, at most.
 const MOST_NAMES: usize = 400;
 /// Lines to earlier and later owners, at most.
@@ -73,9 +77,9 @@ fn mapped(context: &Context<'_>, paint: &mut Paint) {
     let tiles = pool.runs.iter().map(|run| {
         let from = context.place(run.since);
         let to = run.unmapped.map_or(end, |e| context.place(e));
-        Tile { rect: context.frame.map.pixels(from, to, run.start, run.end), class: 0, tag: 0 }
+        Tile { rect: context.frame.map.pixels(from, to, run.start, run.end), class: 0, tag: 0, cover: 1.0 }
     });
-    let tiling = tile(tiles, context.frame.map.area);
+    let tiling = tile(tiles, context.frame.map.area, MOST_RUNS);
     let palette = context.palette;
     for ((_, level), rects) in tiling.cells {
         paint.rects(rects, palette.panel.mix(palette.free, u16::from(level) * 64));
@@ -84,17 +88,7 @@ fn mapped(context: &Context<'_>, paint: &mut Paint) {
 }
 
 fn lives(context: &Context<'_>, paint: &mut Paint) {
-    let Some(pool) = context.pool() else { return };
-    let model = context.model;
-    let tiles = pool.lives.iter().map(|at| {
-        let life = model.life(*at);
-        Tile {
-            rect: context.frame.life_rect(model, context.view, *at),
-            class: model.stream(life.stream).rank as u32,
-            tag: at.0,
-        }
-    });
-    let tiling = tile(tiles, context.frame.map.area);
+    let tiling = tile(tiles(context), context.frame.map.area, MOST_LIVES);
     for rank in &tiling.order {
         class(context, paint, &tiling, *rank);
     }
@@ -102,6 +96,28 @@ fn lives(context: &Context<'_>, paint: &mut Paint) {
     for (rank, rect) in &tiling.pins {
         paint.rect(*rect, context.palette.stream(*rank as usize));
     }
+}
+
+/// The allocations in sight. Those that are too short to be told apart come summed up.
+fn tiles(context: &Context<'_>) -> Vec<Tile> {
+    let (model, frame) = (context.model, context.frame);
+    let place = |event: EventIx| if event < model.events.end() { context.place(event) } else { context.extent() };
+    let class = |life: LifeIx| model.stream(model.life(life).stream).rank as u32;
+    let wide = |from: EventIx, to: EventIx| (place(to) - place(from)) / frame.map.x.per_pixel() > 1.0;
+    let mut tiles = Vec::new();
+    model.parts(context.view.pool, super::lanes::in_view(context), wide, |part| {
+        tiles.push(match part {
+            Part::Life(life) => {
+                let rect = frame.life_rect(model, context.view, life);
+                Tile { rect, class: class(life), tag: life.0, cover: 1.0 }
+            }
+            Part::Patch(from, to, patch) => {
+                let rect = frame.map.pixels(place(from), place(to), patch.start, patch.end);
+                Tile { rect, class: class(patch.life), tag: patch.life.0, cover: patch.cover }
+            }
+        });
+    });
+    tiles
 }
 
 /// The allocations of one stream.
@@ -116,10 +132,13 @@ fn class(context: &Context<'_>, paint: &mut Paint, tiling: &Tiling, rank: u32) {
         let of_shade = exact().filter(|t| scattered(model.life(LifeIx(t.tag)).id.0) % SHADES == shade);
         paint.rects(of_shade.map(|t| apart(t.rect)).collect(), palette.shade(rank as usize, shade));
     }
-    let marked: Vec<(Rect, Source)> = exact()
+    let marked: Vec<(Rect, Source)> = tiling
+        .exact
+        .iter()
+        .take(MOST_EDGES)
+        .filter(|t| t.class == rank)
         .filter(|t| t.rect.w >= 5.0 && t.rect.h >= 3.0)
         .filter_map(|t| Some((apart(t.rect), model.life(LifeIx(t.tag)).source?)))
-        .take(MOST_EDGES)
         .collect();
     edge::draw(paint, &marked, palette);
     let rare = tiling.rare.iter().filter(|r| r.0 == rank).map(|r| r.1);

@@ -1,6 +1,7 @@
 //! The scene: what a picture shows, as shapes. Made from a model and a view alone; knows no files, no windows.
 
 mod act;
+mod acts;
 mod beside;
 mod carry;
 mod chart;

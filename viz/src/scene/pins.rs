@@ -110,7 +110,7 @@ mod tests {
             cells: [((1, 4), vec![place(10.0, 5.0)]), ((2, 4), vec![place(15.0, 1.0)])].into(),
             ..Tiling::default()
         };
-        let tile = |x: f32, w: f32| Tile { rect: place(x, w), class: 9, tag: 0 };
+        let tile = |x: f32, w: f32| Tile { rect: place(x, w), class: 9, tag: 0, cover: 1.0 };
         let pinned = |small: &[Tile]| pins(&tiling, small, area);
         assert_eq!(pinned(&[tile(12.3, 0.2)]), [(9, place(12.0, 1.0))]);
         assert_eq!(pinned(&[tile(15.3, 0.2)]), [], "the only pixel of class 2");

@@ -1,11 +1,12 @@
 //! The lanes of the streams: where each is, its name and its colour.
 
-use super::{Color, Context, Rect};
+use super::{Color, Context, Rect, View};
 use crate::model::{Lane, Model};
-use std::collections::BTreeSet;
 
 /// A lane is not higher.
 const HIGHEST: f32 = 130.0;
+/// Lanes at least this high have their name.
+pub(super) const NAMED: f32 = 11.0;
 
 /// Where the lanes are.
 pub(super) struct Rows {
@@ -13,31 +14,65 @@ pub(super) struct Rows {
     pub(super) lanes: Vec<Lane>,
     /// The height of one.
     pub(super) high: f32,
+    /// Where in the list each stream is; the host is always first.
+    at: Vec<u32>,
 }
 
+/// No row.
+const NOWHERE: u32 = u32::MAX;
+
 impl Rows {
-    /// The host on top, the streams below by their ids.
-    pub(super) fn of(model: &Model, area: Rect) -> Self {
-        let lanes: BTreeSet<Lane> = model.lanes.acts().map(|(lane, ..)| lane).collect();
-        let mut lanes: Vec<Lane> = lanes.into_iter().collect();
-        lanes.sort_by_key(|lane| match lane {
-            Lane::Host => None,
-            Lane::Stream(stream) => Some(model.stream(*stream).rank),
-        });
+    /// The host on top, the streams below by their ids: all of them where there is room for their names, else those that
+    /// did anything in sight.
+    pub(super) fn of(model: &Model, view: &View, area: Rect) -> Self {
+        let mut lanes = model.lanes.lanes().to_vec();
+        if lanes.len() as f32 * NAMED > area.h {
+            lanes = in_sight(model, view);
+        }
+        let mut at = vec![NOWHERE; model.streams.len()];
+        for (row, lane) in (0..).zip(&lanes) {
+            if let Lane::Stream(stream) = lane {
+                at[stream.at()] = row;
+            }
+        }
         let high = (area.h / lanes.len().max(1) as f32).min(HIGHEST);
-        Self { area, lanes, high }
+        Self { area, lanes, high, at }
+    }
+
+    /// The row of a lane.
+    pub(super) fn row(&self, lane: Lane) -> Option<usize> {
+        match lane {
+            Lane::Host => (self.lanes.first() == Some(&lane)).then_some(0),
+            Lane::Stream(stream) => self.at.get(stream.at()).filter(|row| **row != NOWHERE).map(|row| *row as usize),
+        }
     }
 
     /// The middle of a lane.
     pub(super) fn middle(&self, lane: Lane) -> Option<f32> {
-        let at = self.lanes.iter().position(|l| *l == lane)?;
-        Some(self.area.y + (at as f32 + 0.5) * self.high)
+        let row = self.row(lane)?;
+        Some(self.area.y + (row as f32 + 0.5) * self.high)
     }
 
     /// The lane at a height.
     pub(super) fn at(&self, y: f32) -> Option<Lane> {
-        self.lanes.get(((y - self.area.y) / self.high.max(0.1)) as usize).copied()
+        self.lanes.get(((y - self.area.y) / self.high.max(1e-6)) as usize).copied()
     }
+}
+
+fn in_sight(model: &Model, view: &View) -> Vec<Lane> {
+    let (events, axis) = (&model.events, view.axis);
+    let (first, past) = (events.first_from(axis, view.x.from), events.first_from(axis, view.x.to));
+    let (mut host, mut seen) = (false, vec![false; model.streams.len()]);
+    model.lanes.each_in(model, first, past, |lane, _| match lane {
+        Lane::Host => host = true,
+        Lane::Stream(stream) => seen[stream.at()] = true,
+    });
+    let all = model.lanes.lanes().iter().copied();
+    all.filter(|lane| match lane {
+        Lane::Host => host,
+        Lane::Stream(stream) => seen[stream.at()],
+    })
+    .collect()
 }
 
 /// How a lane is called.

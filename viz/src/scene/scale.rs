@@ -70,10 +70,8 @@ impl Addresses {
     /// The addresses of a pool.
     #[must_use]
     pub fn of(model: &Model, pool: PoolIx) -> Self {
-        let pool = model.pool(pool);
-        let runs = pool.runs.iter().map(|r| (r.start, r.end));
-        let lives = pool.lives.iter().map(|l| (model.life(*l).offset.0, model.life(*l).end()));
-        Self::from_spans(runs.chain(lives).collect())
+        // Whatever was allocated was mapped.
+        Self::from_spans(model.pool(pool).covered.clone())
     }
 
     /// The addresses of these spans.

@@ -38,7 +38,7 @@ impl Panel for PoolState {
         bar(context, paint, event);
         let words = "coloured: live; grey: free; pale: not mapped";
         paint.text(Anchor::Start, pos(area.x + 10.0, area.y + BAR + 23.0), 10.5, palette.dim, words);
-        for (at, line) in lines(context.model, context.view, event).iter().enumerate().take(room(area)) {
+        for (at, line) in lines(context.model, context.view, event, room(area)).iter().enumerate() {
             let base = area.y + LIST + at as f32 * ROW;
             if let Some(stream) = line.stream {
                 let color = palette.stream(context.model.stream(stream).rank);
@@ -57,7 +57,9 @@ impl Panel for PoolState {
             return view.selection;
         };
         let row = ((at.y - frame.map.area.y - LIST + ROW * 0.7) / ROW).max(-1.0);
-        let line = (row >= 0.0).then(|| lines(model, view, event).into_iter().nth(row as usize)).flatten();
+        let line = (row >= 0.0)
+            .then(|| lines(model, view, event, room(frame.map.area)).into_iter().nth(row as usize))
+            .flatten();
         let last = line.and_then(|line| line.block).and_then(|block| block.last);
         last.map_or(view.selection, Selection::Life)
     }
@@ -94,10 +96,11 @@ fn bar(context: &Context<'_>, paint: &mut Paint, event: EventIx) {
     let runs = pool.runs.iter().filter(|r| r.since <= event && r.unmapped.is_none_or(|u| u > event));
     paint.rects(merged(runs.map(|r| place(r.start, r.end))), palette.free.mix(palette.dim, 60));
     let mut by_rank: BTreeMap<usize, Vec<Rect>> = BTreeMap::new();
-    for life in pool.lives.iter().map(|at| model.life(*at)).filter(|life| life.live_after(event)) {
+    model.each_live(context.view.pool, event, |at| {
+        let life = model.life(at);
         let rank = model.stream(life.stream).rank;
         by_rank.entry(rank).or_default().push(place(life.offset.0, life.end()));
-    }
+    });
     for (rank, rects) in by_rank {
         paint.rects(merged(rects.into_iter()), palette.stream(rank));
     }
@@ -124,8 +127,8 @@ struct Line {
     block: Option<FreeBlock>,
 }
 
-/// By stream, those with most bytes first; below each its blocks, the largest first.
-fn lines(model: &Model, view: &View, event: EventIx) -> Vec<Line> {
+/// By stream, those with most bytes first; below each its blocks, the largest first. So many lines at most.
+fn lines(model: &Model, view: &View, event: EventIx, shown: usize) -> Vec<Line> {
     let mut by: BTreeMap<Option<StreamIx>, Vec<FreeBlock>> = BTreeMap::new();
     for block in model.free_blocks(view.pool, event) {
         by.entry(block.last.map(|life| model.freed_on(life))).or_default().push(block);
@@ -145,8 +148,12 @@ fn lines(model: &Model, view: &View, event: EventIx) -> Vec<Line> {
         let text = format!("{who}: {} in {count}, the largest {}", ticks::bytes(sum(&blocks)), ticks::bytes(most));
         lines.push(Line { text, stream, block: None });
         blocks.sort_by_key(|block| (std::cmp::Reverse(block.bytes()), block.start));
-        lines.extend(blocks.into_iter().map(|block| block_line(model, block, event)));
+        lines.extend(blocks.into_iter().take(shown).map(|block| block_line(model, block, event)));
+        if lines.len() >= shown {
+            break;
+        }
     }
+    lines.truncate(shown);
     lines
 }
 

@@ -4,10 +4,6 @@
 use super::Rect;
 use std::collections::BTreeMap;
 
-/// Rectangles that are painted as they are, at most.
-const MOST_EXACT: usize = 12_000;
-/// Rectangles that sums may need, at most.
-const MOST_CELLS: usize = 20_000;
 /// From this size on in both directions, a rectangle is painted as it is.
 const EXACT: f32 = 2.0;
 /// A class that covers less than this part of what the first one covers is rare.
@@ -15,7 +11,7 @@ const RARE: f32 = 0.05;
 /// A rare one is painted at least this long in both directions.
 const SEEN: f32 = 3.0;
 /// Small tiles of a rare class that are painted each, at most.
-const MOST_RARE: usize = 1_000;
+const MOST_RARE: usize = 500;
 /// Steps of coverage that a summed cell can show.
 const LEVELS: u8 = 4;
 
@@ -28,6 +24,17 @@ pub struct Tile {
     pub class: u32,
     /// Whatever the caller wants back with it.
     pub tag: u32,
+    /// Which part of the rectangle is covered, where it stands for several.
+    pub cover: f32,
+}
+
+/// How many rectangles there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Most {
+    /// Painted as they are.
+    pub exact: usize,
+    /// Of sums.
+    pub cells: usize,
 }
 
 /// What to paint: for each class in `order` its cells, then its exact tiles, then its rare ones; at last the pins.
@@ -47,7 +54,7 @@ pub struct Tiling {
 
 /// Sorts tiles into both, within `area`.
 #[must_use]
-pub fn tile(tiles: impl IntoIterator<Item = Tile>, area: Rect) -> Tiling {
+pub fn tile(tiles: impl IntoIterator<Item = Tile>, area: Rect, most: Most) -> Tiling {
     let (mut exact, mut small) = (Vec::new(), Vec::new());
     let mut shares = Shares::default();
     for tile in tiles {
@@ -59,13 +66,13 @@ pub fn tile(tiles: impl IntoIterator<Item = Tile>, area: Rect) -> Tiling {
         shares.add(&tile);
         if large { &mut exact } else { &mut small }.push(tile);
     }
-    if exact.len() > MOST_EXACT {
+    if exact.len() > most.exact {
         // The largest stay; a stable sort keeps the choice the same for the same log.
         exact.sort_by(|a, b| (b.rect.w * b.rect.h).total_cmp(&(a.rect.w * a.rect.h)));
-        small.extend(exact.drain(MOST_EXACT..));
+        small.extend(exact.drain(most.exact..));
         exact.sort_by(|a, b| a.rect.x.total_cmp(&b.rect.x).then(a.tag.cmp(&b.tag)));
     }
-    let cells = summed(area, &small, &shares);
+    let cells = summed(area, &small, &shares, most.cells);
     let rare = rare(area, &small, &shares);
     let mut tiling = Tiling { order: shares.order(), cells, exact, rare, pins: Vec::new() };
     if tiling.order.len() > 1 {
@@ -75,11 +82,11 @@ pub fn tile(tiles: impl IntoIterator<Item = Tile>, area: Rect) -> Tiling {
 }
 
 /// The cells of the small tiles, as fine as their number allows.
-fn summed(area: Rect, small: &[Tile], shares: &Shares) -> BTreeMap<(u32, u8), Vec<Rect>> {
+fn summed(area: Rect, small: &[Tile], shares: &Shares, most: usize) -> BTreeMap<(u32, u8), Vec<Rect>> {
     let mut height = 1.0;
     loop {
         let cells = Grid::new(area, height, small, shares).cells();
-        if cells.values().map(Vec::len).sum::<usize>() <= MOST_CELLS || height > 64.0 {
+        if cells.values().map(Vec::len).sum::<usize>() <= most || height > 64.0 {
             return cells;
         }
         height *= 2.0;
@@ -108,7 +115,7 @@ struct Shares(BTreeMap<u32, f32>);
 
 impl Shares {
     fn add(&mut self, tile: &Tile) {
-        *self.0.entry(tile.class).or_default() += (tile.rect.w * tile.rect.h).max(LEAST);
+        *self.0.entry(tile.class).or_default() += (tile.rect.w * tile.rect.h * tile.cover).max(LEAST);
     }
 
     fn of(&self, class: u32) -> f32 {
@@ -167,7 +174,7 @@ impl Grid {
         for row in cells_of(y0, y1, self.rows) {
             let tall = overlap(y0, y1, row);
             for column in columns.clone() {
-                let part = (tall * overlap(x0, x1, column)).max(LEAST);
+                let part = (tall * overlap(x0, x1, column) * tile.cover).max(LEAST);
                 vote(&mut self.cells[row * self.columns + column], tile.class, part, all);
             }
         }
@@ -251,6 +258,8 @@ mod tests {
 
     const AREA: Rect = Rect { x: 10.0, y: 20.0, w: 300.0, h: 120.0 };
 
+    const MOST: Most = Most { exact: 4_000, cells: 8_000 };
+
     fn random(seed: u64, count: usize, size: f32) -> Vec<Tile> {
         let mut state = seed;
         let mut next = move |most: f32| {
@@ -262,6 +271,7 @@ mod tests {
                 rect: Rect { x: next(340.0) - 10.0, y: next(160.0), w: next(size), h: next(size) },
                 class: i as u32 % 5,
                 tag: i as u32,
+                cover: 1.0,
             })
             .collect()
     }
@@ -276,7 +286,7 @@ mod tests {
     fn every_tile_is_visible_somewhere() {
         for (seed, count, size) in [(1, 200, 0.3), (2, 500, 4.0), (3, 3000, 1.0)] {
             let tiles = random(seed, count, size);
-            let tiling = tile(tiles.iter().copied(), AREA);
+            let tiling = tile(tiles.iter().copied(), AREA, MOST);
             for one in &tiles {
                 if let Some(rect) = visible(&one.rect, &AREA) {
                     let (x, y) = (rect.x + rect.w / 2.0, rect.y + rect.h / 2.0);
@@ -289,7 +299,7 @@ mod tests {
     #[test]
     fn what_nothing_covers_stays_empty() {
         let tiles = random(7, 40, 3.0);
-        let tiling = tile(tiles.iter().copied(), AREA);
+        let tiling = tile(tiles.iter().copied(), AREA, MOST);
         for i in 0..2000 {
             let (x, y) = (10.0 + (i % 300) as f32 + 0.5, 20.0 + (i / 17) as f32 % 120.0 + 0.5);
             let near = Rect::between(x - 1.0, y - 1.0, x + 1.0, y + 1.0);
@@ -302,29 +312,33 @@ mod tests {
     #[test]
     fn the_number_of_rectangles_is_bounded() {
         let tiles = random(5, 200_000, 3.0);
-        let tiling = tile(tiles, AREA);
-        assert!(tiling.exact.len() <= MOST_EXACT);
-        assert!(tiling.cells.values().map(Vec::len).sum::<usize>() <= MOST_CELLS);
+        let tiling = tile(tiles, AREA, MOST);
+        assert!(tiling.exact.len() <= MOST.exact);
+        assert!(tiling.cells.values().map(Vec::len).sum::<usize>() <= MOST.cells);
     }
 
     #[test]
     fn a_cell_shows_who_covers_most_of_it() {
-        let thin = |x: f32, w: f32, class| Tile { rect: Rect { x, y: 20.0, w, h: 1.0 }, class, tag: 0 };
+        let thin = |x: f32, w: f32, class| Tile { rect: Rect { x, y: 20.0, w, h: 1.0 }, class, tag: 0, cover: 1.0 };
         let elsewhere = |class| thin(50.0 + class as f32, 0.9, class);
         let tiles = [thin(10.0, 0.2, 1), thin(10.2, 0.6, 2), thin(10.8, 0.1, 1), elsewhere(1), elsewhere(2)];
-        let tiling = tile(tiles, AREA);
+        let tiling = tile(tiles, AREA, MOST);
         let at = |class, level| tiling.cells[&(class, level)].iter().any(|r| r.x == 10.0);
         assert!(at(2, 4), "{:?}", tiling.cells);
     }
 
     #[test]
     fn a_class_that_is_rare_wins_its_cells_and_is_large_enough_to_be_seen() {
-        let thin =
-            |i: u32, class| Tile { rect: Rect { x: 10.0 + i as f32 * 0.1, y: 20.0, w: 0.1, h: 1.0 }, class, tag: i };
-        let tiling = tile((0..3000).map(|i| thin(i, u32::from(i == 1234))), AREA);
+        let thin = |i: u32, class| Tile {
+            rect: Rect { x: 10.0 + i as f32 * 0.1, y: 20.0, w: 0.1, h: 1.0 },
+            class,
+            tag: i,
+            cover: 1.0,
+        };
+        let tiling = tile((0..3000).map(|i| thin(i, u32::from(i == 1234))), AREA, MOST);
         assert_eq!(tiling.cells[&(1, 4)], [Rect { x: 10.0 + 123.0, y: 20.0, w: 1.0, h: 1.0 }]);
         assert_eq!(tiling.order, [0, 1]);
         assert_eq!(tiling.rare, [(1, Rect { x: 10.0 + 123.4, y: 20.0, w: 3.0, h: 3.0 })]);
-        assert!(tile((0..30).map(|i| thin(i, i % 2)), AREA).rare.is_empty(), "alike");
+        assert!(tile((0..30).map(|i| thin(i, i % 2)), AREA, MOST).rare.is_empty(), "alike");
     }
 }

@@ -6,4 +6,5 @@ pub(crate) mod figure;
 pub(crate) mod peers;
 pub(crate) mod program;
 pub(crate) mod threads;
+pub(crate) mod viewer;
 mod worst;

@@ -4,14 +4,14 @@
 use crate::bench::baseline::{Baseline, compiler, counts};
 use crate::bench::figure::{FIGURES, Figure, Measured};
 use crate::bench::program::Program;
-use crate::bench::{peers, threads};
+use crate::bench::{peers, threads, viewer};
 use crate::commands::no_install;
 use crate::failure::Failure;
 use crate::packages::{Permission, System, VALGRIND};
 use crate::replay::table;
 use crate::step;
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 
@@ -29,13 +29,18 @@ pub(crate) fn parser() -> Command {
                 .value_name("FILE")
                 .action(ArgAction::Append)
                 .value_parser(clap::value_parser!(PathBuf))
-                .requires("peers")
-                .help("One more log for --peers; may be given several times"),
+                .requires("takes-logs")
+                .help("One more log for --peers, which may be given several times; or the one to measure --viewer with"),
         )
         .arg(
             flag("threads", "Pairs per second on 1, 2, 4 and 8 threads, and mallocs while another thread grows")
                 .conflicts_with_all(["check", "update", "json", "peers", "only"]),
         )
+        .arg(
+            flag("viewer", "What the viewer's window takes to open and draw a long log; needs no display")
+                .conflicts_with_all(["check", "update", "peers", "threads", "only"]),
+        )
+        .group(ArgGroup::new("takes-logs").args(["peers", "viewer"]))
         .arg(
             Arg::new("only")
                 .long("only")
@@ -47,7 +52,8 @@ pub(crate) fn parser() -> Command {
         )
         .arg(no_install())
         .after_help(
-            "Examples:\n  cargo xtask bench --json\n  cargo xtask bench --peers --log my.csv\n\n\
+            "Examples:\n  cargo xtask bench --json\n  cargo xtask bench --peers --log my.csv\n  \
+             cargo xtask bench --viewer --log my.log\n\n\
              Everything is built with optimisation. --check leaves out what takes minutes (a million blocks, the search for\n\
              the worst call) or does not depend on the code alone (times, the demo's log). Counts hold for one compiler:\n\
              with another one, make a new baseline by --update before a change and compare after it.",
@@ -59,6 +65,9 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     if arguments.get_flag("threads") {
         crate::say::text(&threads::measure(&Program::build()?)?);
         return Ok(());
+    }
+    if arguments.get_flag("viewer") {
+        return measure_viewer(arguments);
     }
     if arguments.get_flag("peers") {
         profiler(&system)?;
@@ -95,6 +104,21 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
         crate::say::text(&compared);
     }
     baseline.judge(&measured, REPEAT)
+}
+
+fn measure_viewer(arguments: &ArgMatches) -> Result<(), Failure> {
+    let mut logs = arguments.get_many::<PathBuf>("log").unwrap_or_default();
+    let log = logs.next();
+    if logs.next().is_some() {
+        return Err(Failure::Unreadable("--viewer takes one --log".into()));
+    }
+    let figures = viewer::Figures::measure(log.map(PathBuf::as_path))?;
+    if arguments.get_flag("json") {
+        say!("{}", figures.object());
+    } else {
+        crate::say::text(&figures.table());
+    }
+    Ok(())
 }
 
 const REPEAT: &str = "cargo xtask bench --check";

@@ -1,6 +1,7 @@
 //! `explain`: why a malloc got what it got, and not something cheaper.
 
 use crate::failure::Failure;
+use crate::progress;
 use crate::replay::Available;
 use clap::{Arg, ArgGroup, ArgMatches, Command};
 use serde_json::{Value, json};
@@ -9,6 +10,7 @@ use weir::Capacities;
 use weir_ffi::arenas::HeapArenas;
 use weir_viz::explain::{self, ExplainError, Explanation, What};
 use weir_viz::model::Model;
+use weir_viz::progress::Progress;
 use weir_viz::{rebuild, source};
 
 /// Candidates in JSON; the rest are counted.
@@ -45,6 +47,8 @@ pub(crate) fn parser() -> Command {
         .arg(number("record", "The record: a malloc, a refusal, or a growth").alias("event"))
         .group(ArgGroup::new("what").args(["alloc", "record"]).required(true))
         .arg(super::json_in_place_of_text())
+        .args(super::part_of_log())
+        .arg(progress::argument())
         .after_help(HELP)
 }
 
@@ -54,9 +58,11 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
         (Some(alloc), _) => What::Alloc(*alloc),
         (None, record) => What::Record(record.copied().unwrap_or(0)),
     };
-    let opened = source::open(&file).map_err(|error| Failure::Unreadable(error.to_string()))?;
+    let progress = progress::handle(arguments);
+    let opened = source::open_part(&file, &super::part(arguments), &progress);
+    let opened = opened.map_err(|error| Failure::Unreadable(error.to_string()))?;
     opened.summary().iter().for_each(|damage| tell!("note: {damage}"));
-    let explanation = explained(&opened.model, what)?;
+    let explanation = explained(&opened.model, what, &progress)?;
     if arguments.get_flag("json") {
         say!("{}", object(&explanation, &opened.model));
     } else {
@@ -75,11 +81,11 @@ fn failure(error: ExplainError) -> Failure {
 }
 
 /// Explains a decision of a log.
-fn explained(model: &Model, what: What) -> Result<Explanation, Failure> {
+fn explained(model: &Model, what: What, progress: &Progress) -> Result<Explanation, Failure> {
     let event = explain::target(model, what).map_err(failure)?;
     let capacities = rebuild::capacities(model, event).map_err(|error| failure(error.into()))?;
     affordable(&capacities).map_err(Failure::Failed)?;
-    explain::explain(model, event, |with| with(HeapArenas::new(capacities).lend())).map_err(failure)
+    explain::explain(model, event, progress, |with| with(HeapArenas::new(capacities).lend())).map_err(failure)
 }
 
 /// Refuses a runtime for which there is no memory, or which no runtime can be.

@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::project;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// The most streams that a program can have.
@@ -113,6 +114,13 @@ fn command(arguments: &ArgMatches) -> std::process::Command {
 pub(crate) fn steps(seed: u64, steps: u64) -> std::process::Command {
     let words = ["sim", "--seed", &seed.to_string(), "--steps", &steps.to_string()].map(str::to_owned);
     command(&parser().get_matches_from(words))
+}
+
+/// Runs a fixed number of steps in one program, judged by the simulation alone, and writes their log: a long one.
+pub(crate) fn logged(seed: u64, steps: u64, log: &std::path::Path) -> std::process::Command {
+    let words = ["sim", "--no-oracle", "--seed", &seed.to_string(), "--steps", &steps.to_string()].map(OsString::from);
+    let log = [OsString::from("--log"), log.into()];
+    command(&parser().get_matches_from(words.into_iter().chain(log)))
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ impl App {
     }
 
     /// A window on this log.
-    #[cfg(test)]
+    #[cfg(any(test, target_os = "linux"))]
     pub(crate) fn with(document: Document, recent: Recent) -> Self {
         let picture = document.picture.clone();
         let mut app = Self::new(picture, Sessions::Ignored, recent, Outcome::default());

@@ -14,6 +14,8 @@ mod following;
 mod input;
 mod loading;
 mod marks;
+#[cfg(target_os = "linux")]
+mod measure;
 mod opening;
 mod overlay;
 mod paint;
@@ -31,15 +33,25 @@ use recent::Recent;
 use std::path::Path;
 use std::process::ExitCode;
 use weir_viz::cli::{self, Asked, Command};
+use weir_viz::progress::Progress;
 use weir_viz::scene::SMALLEST;
 use weir_viz::source;
+use weir_viz::terminal::{self, When};
 
 /// The log cannot be read, or the command line makes no sense.
 const UNREADABLE: u8 = 2;
 /// There is no display.
 const NO_DISPLAY: u8 = 3;
 
+/// The word behind which `cargo xtask bench --viewer` names a log to measure with.
+#[cfg(target_os = "linux")]
+const MEASURE: &str = "--measure";
+
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    if std::env::args_os().nth(1).is_some_and(|word| word == MEASURE) {
+        return measured(std::env::args_os().nth(2).as_deref().map(Path::new));
+    }
     match Command::parse(std::env::args_os().skip(1)) {
         Ok(Command::Help) => {
             println!("{}", cli::USAGE);
@@ -56,8 +68,28 @@ fn fail(code: u8, error: &dyn std::fmt::Display) -> ExitCode {
     ExitCode::from(code)
 }
 
+/// Prints figures, and on standard error how it goes.
+#[cfg(target_os = "linux")]
+fn measured(file: Option<&Path>) -> ExitCode {
+    let Some(file) = file else {
+        return fail(UNREADABLE, &format!("{MEASURE} needs a log"));
+    };
+    match measure::measure(file, |words| eprintln!("{words}")) {
+        Ok(figures) => {
+            print!("{figures}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => fail(UNREADABLE, &error),
+    }
+}
+
 fn screenshot(file: &Path, out: &Path, asked: &Asked) -> ExitCode {
-    match asked.screenshot(file, out) {
+    let progress = Progress::default();
+    terminal::show(&progress, When::Terminal);
+    terminal::stop_cleanly();
+    let drawn = asked.screenshot(file, out, &progress);
+    terminal::clear();
+    match drawn {
         Ok(damages) => {
             damages.iter().for_each(|d| eprintln!("weir-viz: {}: {d}", file.display()));
             println!("{}", out.display());
@@ -118,7 +150,10 @@ fn without_display(asked: &Asked) -> ExitCode {
     let Some(file) = &asked.file else {
         return fail(NO_DISPLAY, &"no display to open a window on; `--help` says how to write a picture of a log");
     };
-    let opened = source::load_part(file, &asked.picture.part).and_then(|bytes| source::read_file(file, &bytes));
+    let progress = Progress::default();
+    terminal::show(&progress, When::Terminal);
+    let opened = source::open_part(file, &asked.picture.part, &progress);
+    terminal::clear();
     match opened {
         Ok(opened) => opened.summary().iter().for_each(|d| eprintln!("weir-viz: {}: {d}", opened.name)),
         Err(error) => return fail(UNREADABLE, &error),

@@ -1,0 +1,174 @@
+//! Who handed how much memory to whom: sums over any range of records, in bounded time.
+
+use super::{EventIx, Kind, LifeIx, Model, Payload, StreamIx};
+use foldhash::HashMap;
+use std::collections::BTreeMap;
+use weir::trace::Source;
+
+/// Records of one block of sums.
+const BLOCK: usize = 1 << 16;
+/// Parties that are told one by one; of more, neighbours by their ids are one.
+const MOST: usize = 32;
+
+/// What went one way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amount {
+    /// How much.
+    pub bytes: u64,
+    /// In how many pieces.
+    pub hand_overs: usize,
+}
+
+impl Amount {
+    /// Both together.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self { bytes: self.bytes.saturating_add(other.bytes), hand_overs: self.hand_overs + other.hand_overs }
+    }
+}
+
+/// Who gives or takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Party {
+    /// Memory that nobody had before.
+    Nobody,
+    /// Streams by their place among all ids: from the first to the last. Mostly one.
+    Streams(u32, u32),
+}
+
+/// Everything that went from one to another, by what it relied on.
+pub type Handed = BTreeMap<(Party, Party), BTreeMap<Source, Amount>>;
+
+/// By who gave (0: nobody; else a stream's rank and 1), who took (likewise), and what it relied on.
+type Sums = HashMap<Key, Amount>;
+
+/// The source by its place in `Source::ALL`.
+type Key = (u32, u32, u8);
+
+/// Sums of whole blocks, over so many streams at a time that few are left.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Flows {
+    blocks: Vec<Vec<(Key, Amount)>>,
+    /// Streams of one sum.
+    wide: u32,
+    /// The streams in the order of their ids.
+    by_rank: Vec<StreamIx>,
+}
+
+impl Flows {
+    pub(super) fn build(model: &Model) -> Self {
+        let mut by_rank: Vec<StreamIx> = (0..model.streams.len()).map(StreamIx::next_of).collect();
+        by_rank.sort_unstable_by_key(|stream| model.stream(*stream).rank);
+        let wide = u32::try_from(by_rank.len().div_ceil(MOST).max(1)).unwrap_or(u32::MAX);
+        let mut blocks = Vec::new();
+        for block in 0..model.events.len() / BLOCK {
+            let mut sums = Sums::default();
+            let events = block * BLOCK..(block + 1) * BLOCK;
+            events.for_each(|at| add(model, EventIx::next_of(at), &mut sums, |rank| group(rank, wide)));
+            blocks.push(sums.into_iter().collect());
+        }
+        Self { blocks, wide, by_rank }
+    }
+}
+
+/// The streams of a rank and 1, so many together; nobody stays nobody.
+const fn group(rank: u32, wide: u32) -> u32 {
+    match rank {
+        0 => 0,
+        rank => (rank - 1) / wide + 1,
+    }
+}
+
+/// Adds what the record's malloc got.
+fn add(model: &Model, event: EventIx, sums: &mut Sums, group: impl Fn(u32) -> u32) {
+    if model.events.kind(event) != Kind::Malloc {
+        return;
+    }
+    let Payload::Life(at) = model.events.payload(event) else { return };
+    each_hand_over(model, at, |from, to, source, bytes| {
+        let sum = sums.entry((group(from), group(to), source)).or_default();
+        *sum = sum.and(Amount { bytes, hand_overs: 1 });
+    });
+}
+
+/// Where the bytes of a malloc came from. What nobody had before is new.
+fn each_hand_over(model: &Model, at: LifeIx, mut tell: impl FnMut(u32, u32, u8, u64)) {
+    let life = model.life(at);
+    let Some(source) = life.source else {
+        return;
+    };
+    let source = source as u8;
+    let rank = |stream: StreamIx| u32::try_from(model.stream(stream).rank).unwrap_or(u32::MAX - 1) + 1;
+    let to = rank(life.stream);
+    let mut known = 0_u64;
+    for link in model.came_from(at).iter().filter(|link| model.life(link.life).died().is_some()) {
+        known = link.bytes.saturating_add(known);
+        tell(rank(model.freed_on(link.life)), to, source, link.bytes);
+    }
+    if known < life.given.0 {
+        tell(0, to, source, life.given.0 - known);
+    }
+}
+
+impl Model {
+    /// The streams that a party is, by their ids; none for nobody.
+    #[must_use]
+    pub fn streams_of(&self, party: Party) -> &[StreamIx] {
+        match party {
+            Party::Nobody => &[],
+            Party::Streams(first, last) => self.flows.by_rank.get(first as usize..=last as usize).unwrap_or_default(),
+        }
+    }
+
+    /// Who handed memory to whom in the mallocs of the records `from..to`. Many streams are told some together. O(records
+    /// in two blocks + all blocks).
+    #[must_use]
+    pub fn handed(&self, from: EventIx, to: EventIx) -> Handed {
+        let (first, past) = (from.at().div_ceil(BLOCK), to.at() / BLOCK);
+        let mut sums = Sums::default();
+        if first >= past {
+            (from.0..to.0).for_each(|at| add(self, EventIx(at), &mut sums, |rank| rank));
+            return self.few(sums);
+        }
+        let wide = self.flows.wide;
+        let rest = (from.at()..first * BLOCK).chain(past * BLOCK..to.at());
+        rest.for_each(|at| add(self, EventIx::next_of(at), &mut sums, |rank| group(rank, wide)));
+        for (key, amount) in self.flows.blocks[first..past].iter().flatten() {
+            let sum = sums.entry(*key).or_default();
+            *sum = sum.and(*amount);
+        }
+        let streams = u32::try_from(self.streams.len()).unwrap_or(u32::MAX);
+        let party = |group: u32| match group {
+            0 => Party::Nobody,
+            group => Party::Streams((group - 1) * wide, (group * wide).min(streams) - 1),
+        };
+        parties(sums, party)
+    }
+
+    /// The same of sums by single streams: as many together as it takes.
+    fn few(&self, sums: Sums) -> Handed {
+        let mut ranks: Vec<u32> = sums.keys().flat_map(|key| [key.0, key.1]).filter(|rank| *rank > 0).collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        let wide = ranks.len().div_ceil(MOST).max(1);
+        let party = |rank: u32| match ranks.binary_search(&rank) {
+            Ok(at) => {
+                let first = at - at % wide;
+                let last = (first + wide).min(ranks.len()) - 1;
+                Party::Streams(ranks[first] - 1, ranks[last] - 1)
+            }
+            Err(_) => Party::Nobody,
+        };
+        parties(sums, party)
+    }
+}
+
+fn parties(sums: Sums, party: impl Fn(u32) -> Party) -> Handed {
+    let mut handed = Handed::new();
+    for ((from, to, source), amount) in sums {
+        let source = Source::ALL[usize::from(source)];
+        let sum = handed.entry((party(from), party(to))).or_default().entry(source).or_default();
+        *sum = sum.and(amount);
+    }
+    handed
+}

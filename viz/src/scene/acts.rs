@@ -1,0 +1,190 @@
+//! What each lane did: a tick in each column of its lane. Where lanes are thinner than a pixel, those of a pixel are one.
+
+use super::lanes::{half, in_view};
+use super::rows::{Rows, lane_color};
+use super::{Color, Context, Paint, Rect, Stroke, pos};
+use crate::model::{Act, EventIx, Lane};
+use std::collections::BTreeMap;
+
+/// Ticks that are drawn, at most; where they are more, several columns are one.
+const MOST_TICKS: usize = 9_000;
+/// Lanes at least this high show each act at its height.
+const APART: f32 = 6.0;
+/// Lines through all lanes, at most.
+const MOST_LINES: usize = 400;
+/// More than these are not dashed: each dash is a line of its own.
+const MOST_DASHED: usize = 40;
+
+/// The part of a lane's height that an act has, from its middle: above is negative.
+fn band(act: Act) -> (f32, f32) {
+    match act {
+        Act::Malloc => (-0.30, 0.0),
+        Act::Free => (0.0, 0.30),
+        Act::Use => (-0.12, 0.12),
+        Act::Record => (0.30, 0.44),
+        Act::Wait | Act::Inserted => (-0.44, -0.30),
+        Act::Marker => (0.38, 0.44),
+        Act::Sync => (-0.22, 0.22),
+        Act::SyncDevice => (-0.44, 0.44),
+        Act::Refused => (-0.44, 0.44),
+    }
+}
+
+fn color(context: &Context<'_>, lane: Lane, act: Act) -> Color {
+    let palette = context.palette;
+    match act {
+        Act::Malloc => lane_color(context, lane),
+        Act::Free => lane_color(context, lane).mix(palette.panel, 110),
+        Act::Use | Act::Record | Act::Wait => palette.ink,
+        Act::Inserted => palette.threshold,
+        Act::Marker | Act::Sync | Act::SyncDevice => palette.dim,
+        Act::Refused => palette.alarm,
+    }
+}
+
+/// Acts in the order in which they are painted: what must not be overlooked comes last.
+const ORDER: [Act; 10] = [
+    Act::Malloc,
+    Act::Free,
+    Act::Marker,
+    Act::Use,
+    Act::Record,
+    Act::Wait,
+    Act::Sync,
+    Act::SyncDevice,
+    Act::Inserted,
+    Act::Refused,
+];
+
+/// Ticks of each act and lane, to be painted in that order. Where lanes are thin, a tick stands for all lanes of its
+/// pixel, and the lane is one of them.
+type Ticks = BTreeMap<(usize, Lane), Vec<Rect>>;
+
+/// Draws them.
+pub(super) fn draw(context: &Context<'_>, paint: &mut Paint, rows: &Rows) {
+    let ticks = if half(context.frame.map.x) > 0.5 { single(context, rows) } else { summed(context, rows) };
+    let mut lines = Vec::new();
+    let bottom = rows.area.y + rows.high * rows.lanes.len() as f32;
+    let syncs = |key: &(usize, Lane)| ORDER[key.0] == Act::SyncDevice;
+    for rects in ticks.iter().filter(|(key, _)| syncs(key)).map(|(_, rects)| rects) {
+        lines.extend(rects.iter().map(|tick| [pos(tick.x, rows.area.y), pos(tick.x, bottom)]));
+    }
+    let every = lines.len().div_ceil(MOST_LINES).max(1);
+    let dim = context.palette.dim;
+    let stroke = match lines.len() {
+        0..=MOST_DASHED => Stroke::dashed(dim, 1.0, 3.0),
+        _ => Stroke::solid(dim.fade(90), 1.0),
+    };
+    paint.segments(lines.into_iter().step_by(every).collect(), stroke);
+    for ((act, lane), rects) in ticks {
+        paint.rects(rects, color(context, lane, ORDER[act]));
+    }
+}
+
+fn place(act: Act) -> usize {
+    ORDER.iter().position(|other| *other == act).unwrap_or(0)
+}
+
+/// Where the records have room, each has its tick.
+fn single(context: &Context<'_>, rows: &Rows) -> Ticks {
+    let model = context.model;
+    let (first, past) = in_view(context);
+    let wide = (2.0 * half(context.frame.map.x)).max(1.0);
+    let mut ticks = Ticks::new();
+    for event in (first.0..past.0).map(EventIx) {
+        let Some(act) = Act::of(model.events.kind(event)) else { continue };
+        let Some((lane, middle)) = model.lanes.lane(event).and_then(|lane| Some((lane, rows.middle(lane)?))) else {
+            continue;
+        };
+        let (top, bottom) = heights(act, middle, rows.high);
+        let left = context.x_of(event);
+        let right = (left + wide).min(rows.area.right()).max(left + 0.5);
+        ticks.entry((place(act), lane)).or_default().push(Rect::between(left, top, right, bottom));
+    }
+    ticks
+}
+
+/// The upper and lower edge of a tick.
+fn heights(act: Act, middle: f32, high: f32) -> (f32, f32) {
+    let (top, bottom) = if high < APART { (-0.5, 0.5) } else { band(act) };
+    let (top, bottom) = (middle + top * high, middle + bottom * high);
+    (top, bottom.max(top + 1.0))
+}
+
+/// One tick for each column, or for several.
+fn summed(context: &Context<'_>, rows: &Rows) -> Ticks {
+    let grid = Grid::of(context, rows);
+    let mut every = 1;
+    loop {
+        let ticks = grid.ticks(rows, every);
+        if every > 64 || ticks.values().map(Vec::len).sum::<usize>() <= MOST_TICKS {
+            return ticks;
+        }
+        every *= 2;
+    }
+}
+
+/// What is done in each column of each row of pixels, or of each lane where those are higher.
+struct Grid {
+    columns: usize,
+    height: f32,
+    /// A bit for each act; row by row.
+    acts: Vec<u16>,
+    /// A lane of each row.
+    lanes: Vec<Lane>,
+}
+
+impl Grid {
+    fn of(context: &Context<'_>, rows: &Rows) -> Self {
+        let columns = super::chart::columns(context);
+        let height = rows.high.max(1.0);
+        let row_of = |row: usize| (row as f32 * rows.high / height) as usize;
+        let count = rows.lanes.len().checked_sub(1).map_or(0, |last| row_of(last) + 1);
+        let mut lanes = vec![Lane::Host; count];
+        rows.lanes.iter().enumerate().for_each(|(row, lane)| lanes[row_of(row)] = *lane);
+        let mut grid = Self { columns: columns.len() - 1, height, acts: vec![0; (columns.len() - 1) * count], lanes };
+        for (column, pair) in columns.windows(2).enumerate() {
+            context.model.lanes.each_in(context.model, pair[0], pair[1], |lane, acts| {
+                if let Some(row) = rows.row(lane) {
+                    grid.acts[row_of(row) * grid.columns + column] |= acts;
+                }
+            });
+        }
+        grid
+    }
+
+    /// Runs of columns in which the same is done.
+    fn ticks(&self, rows: &Rows, every: usize) -> Ticks {
+        let mut ticks = Ticks::new();
+        let thin = self.height < APART;
+        for (row, lane) in self.lanes.iter().enumerate() {
+            let columns = self.acts[row * self.columns..][..self.columns].chunks(every);
+            let acts: Vec<u16> = columns.map(|acts| acts.iter().fold(0, |bits, act| bits | act)).collect();
+            // Where they are not apart, only what is painted last is seen.
+            let acts: Vec<u16> = if thin { acts.into_iter().map(last_painted).collect() } else { acts };
+            let any = acts.iter().fold(0, |bits, act| bits | act);
+            let middle = rows.area.y + (row as f32 + 0.5) * self.height;
+            for (order, act) in ORDER.iter().enumerate().filter(|(_, act)| any & act.bit() != 0) {
+                let (top, bottom) = heights(*act, middle, self.height);
+                let x = |run: usize| (rows.area.x + (run * every) as f32).min(rows.area.right());
+                let of_act = ticks.entry((order, *lane)).or_default();
+                of_act.extend(runs(&acts, act.bit()).map(|(from, to)| Rect::between(x(from), top, x(to), bottom)));
+            }
+        }
+        ticks
+    }
+}
+
+fn last_painted(acts: u16) -> u16 {
+    ORDER.iter().rev().map(|act| act.bit()).find(|bit| acts & bit != 0).unwrap_or(0)
+}
+
+/// From where to where the bit is set.
+fn runs(acts: &[u16], bit: u16) -> impl Iterator<Item = (usize, usize)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let from = at + acts[at..].iter().position(|acts| acts & bit != 0)?;
+        at = acts[from..].iter().position(|acts| acts & bit == 0).map_or(acts.len(), |length| from + length);
+        Some((from, at))
+    })
+}
