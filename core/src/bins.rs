@@ -239,19 +239,24 @@ impl<'a> Heads<'a> {
         })
     }
 
-    /// Filled heads of a kind down to one, the last first.
-    pub(crate) fn filled_down_to(&self, to: Bin) -> impl Iterator<Item = Bin> {
-        let Bin { kind, bin } = to;
-        let words = (bin / 64..self.width).rev();
-        let all = words.flat_map(move |at| {
-            let mut filled = self.words.get(self.word_of(Bin { kind, bin: at * 64 })).filled;
-            core::iter::from_fn(move || {
-                let bit = filled.checked_ilog2()?;
-                filled &= !(1 << bit);
-                Some(Bin { kind, bin: at * 64 + bit as usize })
-            })
-        });
-        all.take_while(move |found| found.bin >= bin)
+    /// Behind the last head of a kind.
+    pub(crate) const fn end(&self, kind: usize) -> Bin {
+        Bin { kind, bin: self.width.wrapping_mul(64) }
+    }
+
+    /// The last filled head of a kind before one, down to `least`. O(heads / 64).
+    pub(crate) fn previous_filled(&self, before: Bin, least: usize) -> Option<Bin> {
+        let last = before.bin.checked_sub(1)?;
+        let mut mask = u64::MAX >> (63 - last % 64);
+        for at in (least / 64..=last / 64).rev() {
+            let first = Bin { bin: at * 64, ..before };
+            if let Some(bit) = (self.words.get(self.word_of(first)).filled & mask).checked_ilog2() {
+                let bin = first.bin.wrapping_add(bit as usize);
+                return (bin >= least).then_some(Bin { bin, ..before });
+            }
+            mask = u64::MAX;
+        }
+        None
     }
 
     /// Empties all heads of a kind. O(heads).

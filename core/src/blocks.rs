@@ -239,18 +239,12 @@ impl<'a> Blocks<'a> {
 
     /// The blocks of a range in address order, beginning with `first`.
     pub(crate) fn walk(&self, first: Link) -> Walk<'_, 'a> {
-        Walk { blocks: self, next: first, steps: self.slots.len() }
+        Walk { blocks: self, next: first, way: Way::Up, steps: self.slots.len() }
     }
 
     /// The same backwards, beginning with `last`.
-    pub(crate) fn walk_back(&self, last: Link) -> impl Iterator<Item = (usize, &Block)> {
-        let mut next = last;
-        (0..self.slots.len()).map_while(move |_| {
-            let slot = next.slot()?;
-            let block = self.slots.get(slot);
-            next = block.prev;
-            Some((slot, block))
-        })
+    pub(crate) fn walk_back(&self, last: Link) -> Walk<'_, 'a> {
+        Walk { way: Way::Down, ..self.walk(last) }
     }
 
     /// The block that holds `at`; walks the range, for error reports.
@@ -259,10 +253,18 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Blocks in address order.
+/// Which way a walk goes.
+#[derive(Clone, Copy)]
+enum Way {
+    Up,
+    Down,
+}
+
+/// Blocks in address order, or against it.
 pub(crate) struct Walk<'b, 'a> {
     blocks: &'b Blocks<'a>,
     next: Link,
+    way: Way,
     /// A bound, so that a damaged list ends too.
     steps: usize,
 }
@@ -274,7 +276,10 @@ impl<'b> Iterator for Walk<'b, '_> {
         let slot = self.next.slot()?;
         self.steps = self.steps.checked_sub(1)?;
         let block = self.blocks.get(slot);
-        self.next = block.next;
+        self.next = match self.way {
+            Way::Up => block.next,
+            Way::Down => block.prev,
+        };
         Some((slot, block))
     }
 }

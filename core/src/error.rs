@@ -123,6 +123,21 @@ pub struct OutOfMemory {
     pub pending_on: [Option<PendingOn>; 4],
 }
 
+impl OutOfMemory {
+    /// Nothing is known.
+    pub(crate) const NOTHING: Self = Self {
+        requested: Bytes::ZERO,
+        used: Bytes::ZERO,
+        reserved: Bytes::ZERO,
+        limit: Bytes::ZERO,
+        largest_usable: Bytes::ZERO,
+        unsettled: Bytes::ZERO,
+        device_full: None,
+        pending: Bytes::ZERO,
+        pending_on: [None; 4],
+    };
+}
+
 /// `malloc_async` was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

@@ -4,9 +4,10 @@
 //! so on (see [`Whose`]). So a search for a stream looks once at each kind, up to the position of it that counts as reached,
 //! instead of at blocks that it may not have. Each kind has *bins* by size, and a [tree](crate::tree) in each bin.
 
+mod entries;
 mod search;
 
-pub(crate) use search::{PICKS, Sight, WAYS};
+pub(crate) use search::{End, PICKS, Sight, WAYS};
 
 use crate::arena::{Empty, Link, Slots};
 use crate::bins::{Bin, HeadWord, Heads};
@@ -67,7 +68,7 @@ pub struct Bins {
     former: bool,
     /// log2 of the unit of sizes: the pool's alignment.
     unit: u8,
-    /// The next bins of the pool that wait for a stream; or the next spare ones.
+    /// The next bins of the pool and kind that wait for a stream; or the next spare ones.
     next: u16,
     /// Which words of the heads are not 0.
     words: u64,
@@ -113,6 +114,11 @@ struct Span {
 impl Span {
     const fn one(bin: usize) -> Self {
         Self { first: bin, last: bin }
+    }
+
+    /// The words that the heads up to the last stand in.
+    const fn words(self) -> u64 {
+        !0 >> (63_usize.saturating_sub(self.last / 64))
     }
 }
 
@@ -169,13 +175,16 @@ impl<'a> FreeIndex<'a> {
 
     /// Forgets a pool's blocks. O(heads of all its bins).
     pub(crate) fn close(&mut self, pool: usize) {
-        while let Some(home) = home_of(self.bins.get(fixed(pool, 0)).next) {
-            self.bins.get_mut(fixed(pool, 0)).next = self.bins.get(home).next;
-            if self.bins.get(home).words != 0 {
-                self.heads.clear(home);
+        for class in [Class::Small, Class::Large] {
+            let chain = chain_of(pool, Kind::Free(class));
+            while let Some(home) = home_of(self.bins.get(chain).next) {
+                self.bins.get_mut(chain).next = self.bins.get(home).next;
+                if self.bins.get(home).words != 0 {
+                    self.heads.clear(home);
+                }
+                self.forget_home(home);
+                self.give_back(home);
             }
-            self.forget_home(home);
-            self.give_back(home);
         }
         for place in 0..FIXED_BINS {
             self.heads.clear(fixed(pool, place));
@@ -230,13 +239,13 @@ impl<'a> FreeIndex<'a> {
     #[cold]
     fn new_home(&mut self, pool: usize, stream: usize, (form, class): (usize, Class)) -> Option<usize> {
         let home = self.take_spare().or_else(|| self.take_empty())?;
-        let first = fixed(pool, 0);
-        let Bins { next, unit, .. } = *self.bins.get(first);
+        let kind = Kind::Free(class);
+        let chain = chain_of(pool, kind);
+        let Bins { next, unit, .. } = *self.bins.get(chain);
         let whose = if form < SHARED { Whose::Ones(stream as u16) } else { Whose::Shared(stream as u16) };
-        let (pool_number, kind) = (pool as u16, Kind::Free(class));
         *self.bins.get_mut(home) =
-            Bins { pool: pool_number, whose, watch: Watch::Yes, kind, unit, next, ..Bins::EMPTY };
-        self.bins.get_mut(first).next = number(home);
+            Bins { pool: pool as u16, whose, watch: Watch::Yes, kind, unit, next, ..Bins::EMPTY };
+        self.bins.get_mut(chain).next = number(home);
         let entry = self.entry(pool, stream, form);
         *self.homes.get_mut(entry) = number(home);
         Some(home)
@@ -258,8 +267,8 @@ impl<'a> FreeIndex<'a> {
     fn take_empty(&mut self) -> Option<usize> {
         let from = self.pools.wrapping_mul(FIXED_BINS);
         let home = (from..self.bins.len()).find(|&home| self.bins.get(home).words == 0)?;
-        let next = self.bins.get(home).next;
-        let mut before = fixed(self.bins.get(home).pool as usize, 0);
+        let Bins { pool, kind, next, .. } = *self.bins.get(home);
+        let mut before = chain_of(pool as usize, kind);
         for _ in 0..self.bins.len() {
             match home_of(self.bins.get(before).next) {
                 Some(other) if other != home => before = other,
@@ -345,33 +354,62 @@ impl<'a> FreeIndex<'a> {
         self.heads.of_size(size >> self.bins.get(fixed(pool, 0)).unit)
     }
 
-    /// Whether some bins hold anything there.
-    #[inline]
-    fn holds(&self, home: usize, span: Span) -> bool {
-        let words = self.bins.get(home).words;
-        let next = self.heads.next_filled(Bin { kind: home, bin: span.first }, words, |_| true);
-        next.is_some_and(|next| next.bin <= span.last)
-    }
-
     /// The first block of some bins from a key on, of those that the scope takes; of those that have no head in the span
     /// any or none. The span begins with the key's head.
     fn first(&self, blocks: &Blocks<'_>, home: usize, (from, span): (&Key, Span), scope: &impl Scope) -> Option<usize> {
-        let Span { first, last } = span;
-        let words = self.bins.get(home).words & (!0 >> (63_usize.saturating_sub(last / 64)));
-        let mut bin = Bin { kind: home, bin: first };
-        // What is sought is often just there; in a bin beyond, everything is larger.
-        if let Some(root) = self.heads.head(bin).slot() {
-            let block = blocks.get(root);
-            if block.is_alone() {
-                if Key::of(block) >= *from && scope.takes(block) {
-                    return Some(root);
-                }
-            } else if let Some(slot) = blocks.first_from(root, from, scope) {
-                return Some(slot);
+        let bin = Bin { kind: home, bin: span.first };
+        // What is sought is often just there.
+        let there = self.first_in(blocks, bin, from, scope);
+        there.or_else(|| {
+            let words = self.bins.get(home).words & span.words();
+            let next = self.heads.next_filled(bin.next(), words, |least| scope.admits(least));
+            self.first_beyond(blocks, next, (words, span.last), scope)
+        })
+    }
+
+    /// The same, where a head seldom holds what the scope takes.
+    #[inline]
+    fn first_of_few(
+        &self,
+        blocks: &Blocks<'_>,
+        home: usize,
+        (from, span): (&Key, Span),
+        scope: &impl Scope,
+    ) -> Option<usize> {
+        let (bin, words) = (Bin { kind: home, bin: span.first }, self.bins.get(home).words & span.words());
+        let mut next = self.heads.next_filled(bin, words, |least| scope.admits(least));
+        if next == Some(bin) {
+            let there = self.first_in(blocks, bin, from, scope);
+            if there.is_some() {
+                return there;
             }
+            next = self.heads.next_filled(bin.next(), words, |least| scope.admits(least));
         }
+        self.first_beyond(blocks, next, (words, span.last), scope)
+    }
+
+    /// The first block of a bin from a key on.
+    #[inline(always)]
+    fn first_in(&self, blocks: &Blocks<'_>, bin: Bin, from: &Key, scope: &impl Scope) -> Option<usize> {
+        let root = self.heads.head(bin).slot()?;
+        let block = blocks.get(root);
+        if block.is_alone() {
+            return (Key::of(block) >= *from && scope.takes(block)).then_some(root);
+        }
+        blocks.first_from(root, from, scope)
+    }
+
+    /// The first block of a bin and those behind it, in which everything is larger than what is sought.
+    #[inline(always)]
+    fn first_beyond(
+        &self,
+        blocks: &Blocks<'_>,
+        mut next: Option<Bin>,
+        (words, last): (u64, usize),
+        scope: &impl Scope,
+    ) -> Option<usize> {
         loop {
-            bin = self.heads.next_filled(bin.next(), words, |least| scope.admits(least))?;
+            let bin = next?;
             if bin.bin > last {
                 return None;
             }
@@ -380,33 +418,8 @@ impl<'a> FreeIndex<'a> {
             {
                 return Some(slot);
             }
+            next = self.heads.next_filled(bin.next(), words, |least| scope.admits(least));
         }
-    }
-
-    /// The bins of a pool that hold blocks of a kind.
-    fn homes_of(&self, pool: usize, kind: Kind) -> impl Iterator<Item = usize> {
-        let mut next = self.bins.get(fixed(pool, 0)).next;
-        let others = (0..self.bins.len()).map_while(move |_| {
-            let home = home_of(next)?;
-            next = self.bins.get(home).next;
-            Some(home)
-        });
-        let all = (0..FIXED_BINS).map(move |place| fixed(pool, place)).chain(others);
-        all.filter(move |&home| self.bins.get(home).kind == kind)
-    }
-
-    /// All entries of a kind with at least `size` bytes, in no order.
-    pub(crate) fn entries<'b>(
-        &'b self,
-        blocks: &'b Blocks<'_>,
-        (pool, kind): (usize, Kind),
-        size: u64,
-    ) -> impl Iterator<Item = (usize, &'b Block)> {
-        let bin = self.bin_of(pool, size);
-        let bins = self
-            .homes_of(pool, kind)
-            .flat_map(move |home| self.heads.filled(Bin { kind: home, bin }, self.bins.get(home).words));
-        bins.flat_map(move |bin| blocks.tree(self.heads.head(bin))).filter(move |(_, b)| b.size >= size)
     }
 
     /// Checks a pool's part of the index: each entry is where it is looked for, and what is said of many is true of all.
@@ -447,6 +460,17 @@ const FIXED: [(Whose, Kind); FIXED_BINS] = [
     (Whose::Mixed, Kind::Free(Class::Small)),
     (Whose::Mixed, Kind::Hole),
 ];
+
+/// The bins behind which those of the same pool and kind come that wait for a stream.
+const fn chain_of(pool: usize, kind: Kind) -> usize {
+    fixed(
+        pool,
+        match kind {
+            Kind::Free(class) => ANYONES + class as usize,
+            Kind::Hole => HOLES,
+        },
+    )
+}
 
 const fn fixed(pool: usize, place: usize) -> usize {
     pool.wrapping_mul(FIXED_BINS).wrapping_add(place)

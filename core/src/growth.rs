@@ -1,9 +1,11 @@
 //! Judgement of a growth: where granules are mapped for a malloc, and which free ones are moved there. Pure.
 
+use crate::arena::Link;
 use crate::block::{Block, Class, State};
+use crate::blocks::Walk;
 use crate::facts::Facts;
-use crate::free_index::Kind;
-use crate::order::{CoveredBy, Level, Mark, Reach};
+use crate::free_index::{End, Kind};
+use crate::order::Reach;
 use crate::release::{self, Releasable, Run};
 use crate::reuse::{Ask, Dependency, is_settled};
 use core::cmp::Reverse;
@@ -25,6 +27,13 @@ impl Growth {
     /// Bytes that are to be mapped.
     pub(crate) fn bytes(&self) -> u64 {
         self.to.wrapping_sub(self.from)
+    }
+
+    /// Whether it needs fewer new granules than another, or a smaller hole, or begins at a lower address.
+    #[inline(never)]
+    fn is_closer(&self, facts: &Facts<'_>, other: &Self) -> bool {
+        let hole = |growth: &Self| facts.blocks.get(growth.hole).size;
+        (self.bytes(), hole(self), self.from) < (other.bytes(), hole(other), other.from)
     }
 
     /// Whether a block beside the hole is taken as it is.
@@ -52,70 +61,101 @@ const BESIDE: usize = 16;
 impl Ask {
     /// The place that needs the fewest new granules; ties go to the smallest hole, then to the lowest address. `None`: no
     /// hole is long enough.
+    #[inline(never)]
     pub(crate) fn growth(&self, facts: &Facts<'_>) -> Option<Growth> {
-        let holes = facts.index.entries(&facts.blocks, (self.pool, Kind::Hole), 0);
-        let holes = holes.filter(|(_, hole)| self.maps_into(facts, hole));
-        let growths = holes.filter_map(|(slot, hole)| self.growth_in(facts, slot, hole).map(|g| (g, hole.size)));
-        growths.min_by_key(|(g, hole)| (g.bytes(), *hole, g.from)).map(|(g, _)| g)
+        let mut best: Option<Growth> = None;
+        for (slot, hole) in facts.index.entries(&facts.blocks, (self.pool, Kind::Hole), 0) {
+            if self.maps_into(facts, hole)
+                && let Some(growth) = self.growth_in(facts, slot, hole)
+                && best.as_ref().is_none_or(|best| growth.is_closer(facts, best))
+            {
+                best = Some(growth);
+            }
+        }
+        best
     }
 
     /// The best part of one hole: at the blocks on one side; else all of it, between those on both; else its front. The
     /// blocks are all taken, so that what is left over lies at a hole, where the next growth can take it.
+    #[inline(never)]
     fn growth_in(&self, facts: &Facts<'_>, slot: usize, hole: &Block) -> Option<Growth> {
         let pool = facts.pool(self.pool);
-        let usable = |&(_, block): &(usize, &Block)| self.joins(facts, block);
-        let before = facts.blocks.walk_back(hole.prev).take(BESIDE).take_while(usable).map(|(_, b)| b.size);
-        let after = facts.blocks.walk(hole.next).take(BESIDE).take_while(usable).map(|(_, b)| b.size);
-        let (front, back) = (self.short_of(before), self.short_of(after));
+        let front = self.short_of(facts, facts.blocks.walk_back(hole.prev));
+        let back = self.short_of(facts, facts.blocks.walk(hole.next));
         let missing = |there: u64| pool.granule_up(self.size.saturating_sub(there));
-        let fits = |there: u64| missing(there) <= hole.size;
-        let at_front = fits(front).then(|| {
-            let to = hole.at.wrapping_add(missing(front));
-            Growth { hole: slot, from: hole.at, to, start: hole.at.wrapping_sub(front), end: to }
-        });
-        let at_back = (back > 0 && fits(back)).then(|| {
-            let (from, end) = (hole.end().wrapping_sub(missing(back)), hole.end().wrapping_add(back));
-            Growth { hole: slot, from, to: hole.end(), start: from, end }
-        });
-        let between = || {
-            let lacking = self.size.checked_sub(front.wrapping_add(hole.size))?;
-            let mut ends = facts.blocks.walk(hole.next).take(BESIDE).take_while(usable).map(|(_, block)| block.end());
-            // As many as it takes; what is over of the last stays as it is.
-            let end = ends.find(|end| end.wrapping_sub(hole.end()) >= lacking)?;
-            let start = hole.at.wrapping_sub(front);
-            (front > 0).then_some(Growth { hole: slot, from: hole.at, to: hole.end(), start, end })
-        };
-        [at_front, at_back].into_iter().flatten().min_by_key(Growth::bytes).or_else(between)
+        let (of_front, of_back) = (missing(front), missing(back));
+        let fits = |missing: u64| missing <= hole.size;
+        let at_back = back > 0 && fits(of_back);
+        if fits(of_front) && !(at_back && of_back < of_front) {
+            let to = hole.at.wrapping_add(of_front);
+            return Some(Growth { hole: slot, from: hole.at, to, start: hole.at.wrapping_sub(front), end: to });
+        }
+        if at_back {
+            let (from, end) = (hole.end().wrapping_sub(of_back), hole.end().wrapping_add(back));
+            return Some(Growth { hole: slot, from, to: hole.end(), start: from, end });
+        }
+        let lacking = self.size.checked_sub(front.wrapping_add(hole.size))?;
+        // As many as it takes; what is over of the last stays as it is.
+        let end = self.reaching(facts, hole, lacking)?;
+        let start = hole.at.wrapping_sub(front);
+        (front > 0).then_some(Growth { hole: slot, from: hole.at, to: hole.end(), start, end })
     }
 
-    /// Bytes of the first blocks that are together less than what is asked for. The search for runs finds one that is enough,
+    /// The end of the first blocks behind a hole that have so many bytes.
+    #[inline(never)]
+    fn reaching(&self, facts: &Facts<'_>, hole: &Block, bytes: u64) -> Option<u64> {
+        let usable = |&(_, block): &(usize, &Block)| self.joins(facts, block);
+        let mut ends = facts.blocks.walk(hole.next).take(BESIDE).take_while(usable).map(|(_, block)| block.end());
+        ends.find(|end| end.wrapping_sub(hole.end()) >= bytes)
+    }
+
+    /// Bytes of the first usable blocks that are together less than what is asked for. The search for runs finds one that is enough,
     /// unless it ends before: then the run's far end is left out, and the growth comes instead.
-    fn short_of(&self, mut sizes: impl Iterator<Item = u64>) -> u64 {
-        let less = |sum: u64, size: u64| sum.checked_add(size).filter(|sum| *sum < self.size).ok_or(sum);
-        let (Ok(sum) | Err(sum)) = sizes.try_fold(0, less);
+    #[inline(never)]
+    fn short_of(&self, facts: &Facts<'_>, walk: Walk<'_, '_>) -> u64 {
+        let mut sum = 0u64;
+        for (_, block) in walk.take(BESIDE) {
+            if !self.joins(facts, block) {
+                break;
+            }
+            match sum.checked_add(block.size).filter(|sum| *sum < self.size) {
+                Some(more) => sum = more,
+                None => break,
+            }
+        }
         sum
     }
 
     /// The next wait towards a growth between blocks that the stream could wait for, where the limit leaves room for it;
     /// `Some(None)`: none is left to insert.
+    #[inline(never)]
     pub(crate) fn towards_growth(&self, facts: &Facts<'_>) -> Option<Option<Dependency>> {
         let imagined = Self { imagine_waits: true, ..*self };
         let growth = imagined.growth(facts)?;
-        let room = facts.pool(self.pool).headroom().saturating_add(self.movable(facts, &growth));
-        let beside = |(_, block): &(usize, &Block)| growth.takes(block);
-        let hole = facts.blocks.get(growth.hole);
-        let (before, after) = (facts.blocks.walk_back(hole.prev), facts.blocks.walk(hole.next));
-        let mut blocks = before.take_while(beside).chain(after.take_while(beside)).peekable();
-        if room < growth.bytes() || blocks.peek().is_none() {
+        self.wait_beside(facts, &growth)
+    }
+
+    /// The next wait for the blocks beside the hole that a growth takes.
+    #[inline(never)]
+    fn wait_beside(&self, facts: &Facts<'_>, growth: &Growth) -> Option<Option<Dependency>> {
+        let room = facts.pool(self.pool).headroom().saturating_add(self.movable(facts, growth));
+        if room < growth.bytes() {
             return None;
         }
-        let unsettled = |mark: &Mark| !facts.order.settled(*mark, Level::Known);
-        let open = blocks.find_map(|(_, block)| self.unreached(facts, block).find(unsettled));
-        match open.map(|on| (on, facts.order.covered_by(on))) {
-            None => Some(None),
-            Some((on, CoveredBy::Marker { slot, .. })) => Some(Some(Dependency { marker: slot, on })),
-            Some(_) => None,
+        let hole = facts.blocks.get(growth.hole);
+        let (mut any, mut wait) = (false, None);
+        for walk in [facts.blocks.walk_back(hole.prev), facts.blocks.walk(hole.next)] {
+            for (_, block) in walk {
+                if wait.is_some() || !growth.takes(block) {
+                    break;
+                }
+                any = true;
+                if !self.add_wait(facts, block, &mut wait) {
+                    return None;
+                }
+            }
         }
+        any.then_some(wait)
     }
 }
 
@@ -151,21 +191,41 @@ impl Ask {
         let allowed = |block: &Block| self.may_move(facts, growth, block);
         let whole = |block: &Block| facts.granules_inside(block).is_some() && allowed(block);
         let largest = |class| {
-            let judge = |b: &Block| whole(b).then_some(());
-            facts.index.largest(&facts.blocks, (self.pool, Kind::Free(class)), granularity, judge)
+            facts.index.extreme(&facts.blocks, (self.pool, Kind::Free(class)), granularity, End::Largest, whole)
         };
-        let holes = facts.index.entries(&facts.blocks, (self.pool, Kind::Hole), 0);
-        let beside = holes.flat_map(|(_, hole)| [hole.prev.slot(), hole.next.slot()]).flatten();
-        let free =
-            beside.map(|slot| (slot, facts.blocks.get(slot))).filter(|(_, b)| b.state() == State::Free && whole(b));
-        let at_hole = free.max_by_key(|(_, b)| (b.size, Reverse(b.at))).map(|(slot, _)| slot);
-        let any = || largest(Class::Large).or_else(|| largest(Class::Small)).map(|(slot, ())| slot);
-        let single = at_hole.or_else(any).map(|slot| Run::single(facts, slot));
-        single.or_else(|| release::runs(facts, self.pool, allowed).max_by_key(Run::bytes))?.part(facts, bytes)
+        let single = self.largest_at_hole(facts, whole);
+        let single = single.or_else(|| [Class::Large, Class::Small].into_iter().find_map(largest));
+        let single = single.map(|slot| Run::single(facts, slot));
+        single.or_else(|| release::extreme_run(facts, self.pool, End::Largest, allowed))?.part(facts, bytes)
+    }
+
+    /// The largest free block beside a hole among those allowed, then the one of the lowest address.
+    #[inline(never)]
+    fn largest_at_hole(&self, facts: &Facts<'_>, allowed: impl Fn(&Block) -> bool) -> Option<usize> {
+        let mut best: Option<usize> = None;
+        for (_, hole) in facts.index.entries(&facts.blocks, (self.pool, Kind::Hole), 0) {
+            let [before, after] = [hole.prev, hole.next].map(|link| larger_free(facts, link, best));
+            best = before.filter(|slot| allowed(facts.blocks.get(*slot))).or(best);
+            let after = after.filter(|slot| allowed(facts.blocks.get(*slot)));
+            best = after.and_then(|slot| larger_free(facts, Link::to(slot), best)).or(best);
+        }
+        best
     }
 
     /// Bytes of whole granules in free blocks that a growth could move.
     pub(crate) fn movable(&self, facts: &Facts<'_>, growth: &Growth) -> u64 {
         release::whole_granules(facts, self.pool, |block| self.may_move(facts, growth, block))
     }
+}
+
+/// The block, if it is free and larger than the best, or as large and at a lower address.
+#[inline(never)]
+fn larger_free(facts: &Facts<'_>, link: Link, best: Option<usize>) -> Option<usize> {
+    let slot = link.slot()?;
+    let rank = |slot: usize| {
+        let block = facts.blocks.get(slot);
+        (block.size, Reverse(block.at))
+    };
+    let free = facts.blocks.get(slot).state() == State::Free;
+    (free && best.is_none_or(|best| rank(slot) > rank(best))).then_some(slot)
 }

@@ -3,7 +3,7 @@
 use crate::arena::Link;
 use crate::block::{Block, Class, State};
 use crate::facts::Facts;
-use crate::free_index::Kind;
+use crate::free_index::{End, Kind};
 use crate::reuse::is_settled;
 
 /// Whole granules inside adjacent free blocks, of which `block` is the first.
@@ -24,6 +24,7 @@ pub(crate) fn surplus(facts: &Facts<'_>, pool: usize, keep: u64) -> u64 {
 
 /// The next whole granules to release, at most `bytes`: from the smallest block that has any, as CANN does; else from
 /// the smallest run of blocks.
+#[inline(never)]
 pub(crate) fn next(facts: &Facts<'_>, pool: usize, bytes: u64) -> Option<Releasable> {
     let granularity = facts.pool(pool).granularity;
     if bytes < granularity {
@@ -31,11 +32,11 @@ pub(crate) fn next(facts: &Facts<'_>, pool: usize, bytes: u64) -> Option<Releasa
     }
     let allowed = |block: &Block| is_settled(facts, block);
     let smallest = |class| {
-        let judge = |b: &Block| (facts.granules_inside(b).is_some() && allowed(b)).then_some(());
-        facts.index.best_where(&facts.blocks, (pool, Kind::Free(class)), granularity, judge)
+        let fits = |b: &Block| facts.granules_inside(b).is_some() && allowed(b);
+        facts.index.extreme(&facts.blocks, (pool, Kind::Free(class)), granularity, End::Smallest, fits)
     };
-    let single = smallest(Class::Large).or_else(|| smallest(Class::Small)).map(|(slot, ())| Run::single(facts, slot));
-    single.or_else(|| runs(facts, pool, allowed).min_by_key(Run::bytes))?.part(facts, bytes)
+    let single = [Class::Large, Class::Small].into_iter().find_map(smallest).map(|slot| Run::single(facts, slot));
+    single.or_else(|| extreme_run(facts, pool, End::Smallest, allowed))?.part(facts, bytes)
 }
 
 /// Adjacent free blocks that hold at least one whole granule together.
@@ -57,6 +58,7 @@ impl Run {
     }
 
     /// At most `bytes` of its whole granules, at the side where a hole lies already, so that holes stay few.
+    #[inline(never)]
     pub(crate) fn part(self, facts: &Facts<'_>, bytes: u64) -> Option<Releasable> {
         let first = facts.blocks.get(self.first);
         let (mut from, mut to) = facts.pool(first.pool()).whole_granules(self.at, self.end)?;
@@ -78,26 +80,49 @@ pub(crate) fn run_from(facts: &Facts<'_>, slot: usize) -> (u64, u64) {
     (facts.blocks.get(slot).at, run.last().map_or(0, Block::end))
 }
 
-/// The runs of a pool's free blocks that `allowed` lets through, in address order. O(blocks of the pool).
-pub(crate) fn runs(facts: &Facts<'_>, pool: usize, allowed: impl Fn(&Block) -> bool) -> impl Iterator<Item = Run> {
+/// Calls `f` with each run of a pool's free blocks that `allowed` lets through, and the whole granules in it, in address order.
+/// O(blocks of the pool).
+fn each_run(facts: &Facts<'_>, pool: usize, allowed: impl Fn(&Block) -> bool, mut f: impl FnMut(Run, (u64, u64))) {
     let pool = facts.pool(pool);
-    let mut blocks = facts.blocks.walk(pool.first);
-    let all = core::iter::from_fn(move || {
-        let usable = |block: &Block| block.state() == State::Free && allowed(block);
-        let (first, block) = blocks.find(|(_, block)| usable(block))?;
-        let mut run = Run { first, at: block.at, end: block.end() };
-        for (_, block) in blocks.by_ref().take_while(|(_, block)| usable(block)) {
-            run.end = block.end();
+    let mut run: Option<Run> = None;
+    let mut end = |run: Option<Run>| {
+        let Some(run) = run else { return };
+        if let Some(whole) = pool.whole_granules(run.at, run.end) {
+            f(run, whole);
         }
-        Some(run)
+    };
+    for (slot, block) in facts.blocks.walk(pool.first) {
+        if block.state() == State::Free && allowed(block) {
+            run.get_or_insert(Run { first: slot, at: block.at, end: 0 }).end = block.end();
+        } else {
+            end(run.take());
+        }
+    }
+    end(run);
+}
+
+/// The smallest or largest of such runs; of equal ones the first, and the last.
+#[inline(never)]
+pub(crate) fn extreme_run(facts: &Facts<'_>, pool: usize, end: End, allowed: impl Fn(&Block) -> bool) -> Option<Run> {
+    let mut best: Option<Run> = None;
+    each_run(facts, pool, allowed, |run, _| {
+        let better = best.as_ref().is_none_or(|best| match end {
+            End::Smallest => run.bytes() < best.bytes(),
+            End::Largest => run.bytes() >= best.bytes(),
+        });
+        if better {
+            best = Some(run);
+        }
     });
-    all.filter(|run| pool.whole_granules(run.at, run.end).is_some())
+    best
 }
 
 /// Bytes of the whole granules in such runs.
+#[inline(never)]
 pub(crate) fn whole_granules(facts: &Facts<'_>, pool: usize, allowed: impl Fn(&Block) -> bool) -> u64 {
-    let whole = runs(facts, pool, allowed).filter_map(|run| facts.pool(pool).whole_granules(run.at, run.end));
-    whole.fold(0u64, |sum, (from, to)| sum.wrapping_add(to.wrapping_sub(from)))
+    let mut sum = 0u64;
+    each_run(facts, pool, allowed, |_, (from, to)| sum = sum.wrapping_add(to.wrapping_sub(from)));
+    sum
 }
 
 /// Bytes of whole granules in free blocks that could be released now.

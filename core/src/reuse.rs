@@ -134,12 +134,12 @@ impl Ask {
     }
 
     /// Whether waits for markers that are laid already would do, where any are needed.
+    #[cold]
+    #[inline(never)]
     fn could_wait(&self, facts: &Facts<'_>, block: &Block) -> bool {
-        let covered = |mark| {
-            let marked = matches!(facts.order.covered_by(mark), CoveredBy::Marker { .. });
-            marked || facts.order.settled(mark, Level::Known)
-        };
-        self.unreached(facts, block).all(covered)
+        !facts.order.any_mark(&block.points(), |mark| {
+            self.is_unreached(facts, block, mark) && !facts.order.is_marked_or_settled(mark)
+        })
     }
 
     /// The kind of reuse that a choice amounts to.
@@ -188,6 +188,8 @@ impl Ask {
 
     /// Whole granules inside a block of the other class: of some that may hold them, else of the closest size that does
     /// wherever it lies.
+    #[cold]
+    #[inline(never)]
     fn choose_granules(&self, facts: &Facts<'_>) -> Option<Choice> {
         let (pool, eyes) = (facts.pool(self.pool), Eyes { ask: self, facts });
         let bytes = pool.granule_up(self.size);
@@ -201,6 +203,8 @@ impl Ask {
     }
 
     /// The shortest of a bounded number of runs of adjacent usable blocks that are together large enough.
+    #[cold]
+    #[inline(never)]
     fn choose_run(&self, facts: &Facts<'_>) -> Option<Choice> {
         if plant::on(Plant::NoRuns) {
             return None;
@@ -327,51 +331,79 @@ impl Ask {
     /// that the choice does not depend on timing.
     pub(crate) fn towards(&self, facts: &Facts<'_>) -> Option<Towards> {
         if let Some(slot) = self.fewest_waits(facts, self.class, self.size, |_| true) {
-            return self.towards_blocks(facts, Taken::Front(slot), core::iter::once(facts.blocks.get(slot)));
+            let (mut wait, block) = (None, facts.blocks.get(slot));
+            return self.add_wait(facts, block, &mut wait).then(|| Self::towards_taken(Taken::Front(slot), wait));
         }
+        match self.granules_of_fewest_waits(facts) {
+            Some((slot, from, to)) => {
+                let (mut wait, block) = (None, facts.blocks.get(slot));
+                let taken = Taken::Granules { block: slot, from, to };
+                self.add_wait(facts, block, &mut wait).then(|| Self::towards_taken(taken, wait))
+            }
+            None => self.towards_run(facts),
+        }
+    }
+
+    /// Whole granules inside a block of the other class: that which needs the fewest waits.
+    #[inline(never)]
+    fn granules_of_fewest_waits(&self, facts: &Facts<'_>) -> Option<(usize, u64, u64)> {
         let bytes = facts.pool(self.pool).granule_up(self.size);
         let whole = |b: &Block| facts.granules_inside(b).filter(|(from, to)| to.wrapping_sub(*from) >= bytes);
-        if let Some(slot) = self.fewest_waits(facts, self.other_class(), bytes, |b| whole(b).is_some()) {
-            let block = facts.blocks.get(slot);
-            let (from, _) = whole(block)?;
-            let taken = Taken::Granules { block: slot, from, to: from.wrapping_add(bytes) };
-            return self.towards_blocks(facts, taken, core::iter::once(block));
-        }
+        let slot = self.fewest_waits(facts, self.other_class(), bytes, |b| whole(b).is_some())?;
+        let (from, _) = whole(facts.blocks.get(slot))?;
+        Some((slot, from, from.wrapping_add(bytes)))
+    }
+
+    /// The same towards a run of blocks.
+    #[inline(never)]
+    fn towards_run(&self, facts: &Facts<'_>) -> Option<Towards> {
         let imagined = Self { imagine_waits: true, ..*self };
         let run = imagined.choose_run(facts)?.taken;
         let Taken::Run(first) = run else { return None };
-        let mut missing = self.size;
-        let blocks = facts.blocks.walk(Link::to(first)).map(|(_, block)| block).take_while(|block| {
-            let wanted = missing > 0 && imagined.joins(facts, block);
+        let (mut missing, mut wait) = (self.size, None);
+        for (_, block) in facts.blocks.walk(Link::to(first)) {
+            if missing == 0 || wait.is_some() || !imagined.joins(facts, block) {
+                break;
+            }
             missing = missing.saturating_sub(block.size);
-            wanted
-        });
-        self.towards_blocks(facts, run, blocks)
+            if !self.add_wait(facts, block, &mut wait) {
+                return None;
+            }
+        }
+        Some(Self::towards_taken(run, wait))
     }
 
     /// The block of a class that needs the fewest waits, then the smallest.
+    #[inline(never)]
     fn fewest_waits(&self, facts: &Facts<'_>, class: Class, size: u64, fits: impl Fn(&Block) -> bool) -> Option<usize> {
-        let entries = facts.index.entries(&facts.blocks, (self.pool, Kind::Free(class)), size);
-        let waiting = entries.filter(|(_, block)| fits(block) && self.could_wait(facts, block));
-        let ranked = waiting.map(|(slot, b)| ((self.unreached(facts, b).count(), b.size, b.at), slot));
-        ranked.min().map(|(_, slot)| slot)
-    }
-
-    /// The first wait that the blocks need, or the blocks themselves where none is left.
-    fn towards_blocks<'f>(
-        &self,
-        facts: &Facts<'_>,
-        taken: Taken,
-        blocks: impl Iterator<Item = &'f Block>,
-    ) -> Option<Towards> {
-        for block in blocks {
-            let open = self.unreached(facts, block).find(|&mark| !facts.order.settled(mark, Level::Known));
-            if let Some(on) = open {
-                let CoveredBy::Marker { slot, .. } = facts.order.covered_by(on) else { return None };
-                return Some(Towards::Wait(Dependency { marker: slot, on }));
+        let mut best: Option<((usize, u64, u64), usize)> = None;
+        for (slot, block) in facts.index.entries(&facts.blocks, (self.pool, Kind::Free(class)), size) {
+            if fits(block) && self.could_wait(facts, block) {
+                let rank = (self.unreached(facts, block).count(), block.size, block.at);
+                if best.is_none_or(|best| (rank, slot) < best) {
+                    best = Some((rank, slot));
+                }
             }
         }
-        Some(Towards::Ready(Choice { taken, reach: Reach::Event }))
+        best.map(|(_, slot)| slot)
+    }
+
+    /// Notes the first wait that a block needs, if it needs any. False: for a marker that is not laid.
+    #[inline(never)]
+    pub(crate) fn add_wait(&self, facts: &Facts<'_>, block: &Block, wait: &mut Option<Dependency>) -> bool {
+        let open = self.unreached(facts, block).find(|&mark| !facts.order.settled(mark, Level::Known));
+        let Some(on) = open else { return true };
+        let CoveredBy::Marker { slot, .. } = facts.order.covered_by(on) else { return false };
+        *wait = Some(Dependency { marker: slot, on });
+        true
+    }
+
+    /// The wait that is left, or what can be taken where none is.
+    fn towards_taken(taken: Taken, wait: Option<Dependency>) -> Towards {
+        match wait {
+            Some(dependency) => Towards::Wait(dependency),
+            None => Towards::Ready(Choice { taken, reach: Reach::Event }),
+        }
     }
 }
 
@@ -402,6 +434,16 @@ impl Sight<Reach> for Eyes<'_, '_> {
         }
         let implied = settled.max(facts.order.implied_up_to(ask.stream, stream));
         [settled, implied, implied.max(facts.order.clock(ask.stream, stream))]
+    }
+
+    #[inline]
+    fn reaches_to(&self, stream: usize) -> Seq {
+        let Self { ask, facts } = self;
+        let settled = facts.order.done(stream, facts.pool(ask.pool).level());
+        if !ask.follows_events(facts) {
+            return settled;
+        }
+        settled.max(facts.order.implied_up_to(ask.stream, stream)).max(facts.order.clock(ask.stream, stream))
     }
 
     fn way(&self, way: usize) -> Reach {
@@ -437,6 +479,7 @@ struct RunOfBlocks {
 }
 
 /// Whether a block's whole past is complete, as far as weir knows: then its granules may be moved or released.
+#[cfg_attr(feature = "compact", inline(never))]
 pub(crate) fn is_settled(facts: &Facts<'_>, block: &Block) -> bool {
     plant::on(Plant::ReleasePending) || facts.order.all_settled(&block.points(), Level::Known)
 }

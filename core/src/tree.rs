@@ -345,21 +345,8 @@ impl Blocks<'_> {
 
     /// The blocks of the tree, in no order.
     pub(crate) fn tree(&self, root: Link) -> impl Iterator<Item = (usize, &Block)> {
-        let mut next = root;
-        // A bound, so that a damaged tree ends too.
-        (0..self.in_use()).map_while(move |_| {
-            let slot = next.slot()?;
-            let block = self.get(slot);
-            let [zero, one] = block.kids();
-            next = if zero != Link::NONE {
-                zero
-            } else if one != Link::NONE {
-                one
-            } else {
-                self.next_branch(slot)
-            };
-            Some((slot, block))
-        })
+        let mut tree = Tree::new(self, root);
+        core::iter::from_fn(move || tree.next(self))
     }
 
     /// The second kid of the nearest node above whose first one was left behind.
@@ -374,6 +361,34 @@ impl Blocks<'_> {
             at = parent;
         }
         Link::NONE
+    }
+}
+
+/// A walk through a tree.
+pub(crate) struct Tree {
+    next: Link,
+    /// A bound, so that a damaged tree ends too.
+    steps: usize,
+}
+
+impl Tree {
+    pub(crate) fn new(blocks: &Blocks<'_>, root: Link) -> Self {
+        Self { next: root, steps: blocks.in_use() }
+    }
+
+    pub(crate) fn next<'b>(&mut self, blocks: &'b Blocks<'_>) -> Option<(usize, &'b Block)> {
+        self.steps = self.steps.checked_sub(1)?;
+        let slot = self.next.slot()?;
+        let block = blocks.get(slot);
+        let [zero, one] = block.kids();
+        self.next = if zero != Link::NONE {
+            zero
+        } else if one != Link::NONE {
+            one
+        } else {
+            blocks.next_branch(slot)
+        };
+        Some((slot, block))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::explain::{self, ExplainError};
 use crate::model::{EventIx, FreeBlock, Model, PoolIx};
+use crate::progress::Progress;
 use crate::reach::{self, Reach};
 use crate::scene::{Answer, Line, Lit, Question, Told, headline, ticks};
 use std::sync::Arc;
@@ -37,7 +38,7 @@ fn why(model: &Model, event: EventIx) -> Result<Told, ExplainError> {
             format!("the log's runtime takes {bytes} to be rebuilt: `cargo xtask explain` does that"),
         ));
     }
-    let explained = explain::explain(model, event)?;
+    let explained = explain::explain(model, event, &Progress::default())?;
     // The call itself is what is selected: the details say it already.
     let said = ["call", "asked", "got"];
     let lines = explain::lines(&explained, model, MOST_CANDIDATES).into_iter().filter(|(key, _)| !said.contains(key));

@@ -1,9 +1,8 @@
-//! Decodes a log's pages on one thread while another works up what they say; and tells how far it is.
+//! Decodes a log's pages on one thread while another works up what they say.
 //!
 //! Working up takes longer than decoding, so more threads that decode would only wait.
 
-use crate::watch;
-use std::sync::OnceLock;
+use crate::progress::{Progress, Stopped, Unit};
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use weir::trace::{Damage, Pages, Reader, Stamped};
 
@@ -13,76 +12,49 @@ const SHORT: usize = 1 << 20;
 const BATCH: usize = 1024;
 /// Batches that wait at most, so that the memory for them does not grow with the log.
 const WAITING: usize = 8;
-/// Batches between two tellings of how far it is.
-const TOLD: u64 = 64;
 /// Bytes at a log's end in which its last page is looked for.
 const TAIL: usize = 64 << 10;
 
-/// How far reading a long log is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// What is being done, such as `reading`.
-    pub what: &'static str,
-    /// Records done.
-    pub done: u64,
-    /// Records in all, where the log's end says it, or where all are done.
-    pub total: Option<u64>,
-}
-
-static LISTENER: OnceLock<fn(Progress)> = OnceLock::new();
-
-/// From now on, whoever reads a long log in this process tells this function how far it is, from any thread. The first
-/// call counts.
-pub fn tell_progress(listener: fn(Progress)) {
-    let _ = LISTENER.set(listener);
-}
-
 type Read<'a> = Result<Stamped<'a>, Damage>;
 
-/// Gives all that [`Reader`] reads in these bytes to `take`, in order; or only some of it, where who watches stops the
-/// work. O(bytes); the memory is that of a few batches.
-pub(crate) fn each<'a>(what: &'static str, bytes: &'a [u8], take: impl FnMut(Read<'a>)) {
+/// Gives all that [`Reader`] reads in these bytes to `take`, in order. O(bytes); the memory is that of a few batches.
+///
+/// # Errors
+/// Whoever waits for it stopped it.
+pub(crate) fn each<'a>(
+    what: &'static str,
+    bytes: &'a [u8],
+    progress: &Progress,
+    take: impl FnMut(Read<'a>),
+) -> Result<(), Stopped> {
     if bytes.len() < SHORT {
-        return Reader::new(bytes).for_each(take);
+        Reader::new(bytes).for_each(take);
+        return Ok(());
     }
-    each_batched(what, bytes, LISTENER.get().copied(), take);
+    each_batched(what, bytes, progress, take)
 }
 
 fn each_batched<'a>(
     what: &'static str,
     bytes: &'a [u8],
-    listener: Option<fn(Progress)>,
+    progress: &Progress,
     mut take: impl FnMut(Read<'a>),
-) {
-    let told = listener.is_some() || watch::is_watched();
-    let total = if told { records(bytes) } else { None };
-    let tell = |progress: Progress| {
-        watch::tell(progress);
-        listener.into_iter().for_each(|listener| listener(progress));
-    };
-    let (mut batches, mut done) = (0_u64, 0_u64);
+) -> Result<(), Stopped> {
+    let task = progress.begin(what, Unit::Records, records(bytes));
     std::thread::scope(|threads| {
         let (full, filled) = sync_channel(WAITING);
         let (empty, emptied) = channel();
         threads.spawn(move || decode(bytes, &full, &emptied));
+        // Where it is stopped nobody takes batches any more, which ends the other thread, too.
         for mut batch in filled {
-            done += batch.len() as u64;
+            let length = batch.len() as u64;
             batch.drain(..).for_each(&mut take);
             // Refused only where the other side has finished.
             let _ = empty.send(batch);
-            batches += 1;
-            if told && batches.is_multiple_of(TOLD) {
-                tell(Progress { what, done: total.map_or(done, |total| done.min(total)), total });
-                if watch::is_stopped() {
-                    break;
-                }
-            }
+            task.more(length)?;
         }
-    });
-    if told {
-        let all = total.unwrap_or(done);
-        tell(Progress { what, done: all, total: Some(all) });
-    }
+        Ok(())
+    })
 }
 
 /// Fills batches, empty ones again where there are any.
@@ -108,7 +80,6 @@ fn records(bytes: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Mutex;
     use weir::id::{PoolId, StreamId};
     use weir::trace::{Log, LogStamps, PAGE_BYTES, Page, Record};
     use weir::units::{Nanos, Seq};
@@ -135,9 +106,9 @@ mod tests {
         out
     }
 
-    fn read<'a>(bytes: &'a [u8], listener: Option<fn(Progress)>) -> Vec<Read<'a>> {
+    fn read(bytes: &[u8]) -> Vec<Read<'_>> {
         let mut all = Vec::new();
-        each_batched("reading", bytes, listener, |read| all.push(read));
+        each_batched("reading", bytes, &Progress::default(), |read| all.push(read)).expect("nobody stops it");
         all
     }
 
@@ -145,33 +116,48 @@ mod tests {
     fn two_threads_read_what_one_reads_damages_and_all() {
         for records in [0, 1, BATCH as u64 - 1, BATCH as u64, BATCH as u64 + 1, 40_000] {
             let mut bytes = log(records);
-            assert_eq!(read(&bytes, None), Reader::new(&bytes).collect::<Vec<_>>(), "{records} records");
+            assert_eq!(read(&bytes), Reader::new(&bytes).collect::<Vec<_>>(), "{records} records");
             for at in (0..bytes.len()).step_by(9973) {
                 bytes[at] ^= 0x40;
             }
             let plain: Vec<_> = Reader::new(&bytes).collect();
             assert!(plain.iter().any(Result::is_err));
-            assert_eq!(read(&bytes, None), plain, "{records} records, damaged");
+            assert_eq!(read(&bytes), plain, "{records} records, damaged");
         }
         let text = b"weir-log version=1\nnumber=0 time=0 record=pool_created pool=0\nnumber=1 time";
-        assert_eq!(read(text, None), Reader::new(text).collect::<Vec<_>>());
-    }
-
-    static TOLD_OF: Mutex<Vec<Progress>> = Mutex::new(Vec::new());
-
-    fn listen(progress: Progress) {
-        TOLD_OF.lock().expect("no listener panicked").push(progress);
+        assert_eq!(read(text), Reader::new(text).collect::<Vec<_>>());
     }
 
     #[test]
     fn progress_rises_to_the_number_of_records() {
-        let records = 4 * TOLD * BATCH as u64 + 5;
+        let records = 20 * BATCH as u64 + 5;
         let bytes = log(records);
         assert_eq!(super::records(&bytes), Some(records));
-        read(&bytes, Some(listen));
-        let told = TOLD_OF.lock().expect("no listener panicked");
-        assert!(told.len() >= 5 && told.is_sorted_by_key(|progress| progress.done), "{told:?}");
-        assert!(told.iter().all(|progress| progress.total == Some(records)));
-        assert_eq!(told.last().map(|progress| progress.done), Some(records));
+        let (progress, mut seen, mut count) = (Progress::default(), Vec::new(), 0);
+        let take = |_: Read<'_>| {
+            count += 1;
+            if count % BATCH == 0 {
+                seen.extend(progress.seen());
+            }
+        };
+        each_batched("reading", &bytes, &progress, take).expect("nobody stops it");
+        assert!(seen.iter().all(|seen| (seen.what, seen.total) == ("reading", Some(records))), "{seen:?}");
+        let done: Vec<u64> = seen.iter().map(|seen| seen.done).collect();
+        assert_eq!(done, (0..20).map(|batch| batch * BATCH as u64).collect::<Vec<_>>());
+        assert_eq!(progress.seen(), [], "it is over");
+    }
+
+    #[test]
+    fn whoever_waits_can_stop_it() {
+        let bytes = log(20 * BATCH as u64);
+        let (progress, mut count) = (Progress::default(), 0);
+        let take = |_: Read<'_>| {
+            count += 1;
+            if count == BATCH {
+                progress.stop();
+            }
+        };
+        assert_eq!(each_batched("reading", &bytes, &progress, take), Err(Stopped));
+        assert_eq!(count, BATCH);
     }
 }

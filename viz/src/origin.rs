@@ -69,6 +69,31 @@ impl Origin {
         !self.part.is_empty() && matches!(damage.kind, DamageKind::Missing { first: 0, .. })
     }
 
+    /// Whether the log goes on from a place that is not its beginning: what was live or mapped before is known only as far
+    /// as its records name it.
+    #[must_use]
+    pub fn begins_late(&self) -> bool {
+        self.part.starts_with("from ")
+    }
+
+    /// What a part leaves open, in sentences; nothing for a whole log.
+    #[must_use]
+    pub fn open_ends(&self) -> Vec<String> {
+        if self.part.is_empty() {
+            return Vec::new();
+        }
+        let mut said = vec![format!("this is a part of the log, {}", self.part)];
+        if self.begins_late() {
+            said.push(
+                "what was live or mapped before it counts only where the part's records name it: peaks are at least so high, \
+                 and order from before it is not known"
+                    .to_owned(),
+            );
+        }
+        said.push("whether what is live at its end leaks is not known".to_owned());
+        said
+    }
+
     /// In a sentence, for people; nothing for weir's own logs.
     #[must_use]
     pub fn sentence(&self) -> Option<String> {

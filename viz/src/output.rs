@@ -2,8 +2,73 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The second names of all files that this process is writing.
+static PARTIAL: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn partial() -> MutexGuard<'static, Vec<PathBuf>> {
+    PARTIAL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A file that is being written under a second name, beside the one that it is to have. Dropped, it is taken away again.
+#[derive(Debug)]
+pub struct Partial {
+    /// Both names; `None`: what is no file, as a device or a pipe is none, is written to as it is.
+    names: Option<(PathBuf, PathBuf)>,
+}
+
+impl Partial {
+    /// Begins a file. A link is followed.
+    ///
+    /// # Errors
+    /// It cannot be created.
+    pub fn create(out: &Path) -> io::Result<(Self, File)> {
+        if out.metadata().is_ok_and(|there| !there.is_file()) {
+            return Ok((Self { names: None }, File::options().write(true).open(out)?));
+        }
+        let target = out.canonicalize().unwrap_or_else(|_| out.to_owned());
+        let mut name = target.file_name().unwrap_or(OsStr::new("out")).to_owned();
+        name.push(format!(".{}.part", std::process::id()));
+        let second = target.with_file_name(name);
+        let mut partial = partial();
+        let file = File::create(&second)?;
+        partial.push(second.clone());
+        Ok((Self { names: Some((second, target)) }, file))
+    }
+
+    /// Gives it its name: all of it is written.
+    ///
+    /// # Errors
+    /// It cannot be renamed; it is taken away then.
+    pub fn keep(mut self) -> io::Result<()> {
+        let Some((second, target)) = &self.names else { return Ok(()) };
+        std::fs::rename(second, target)?;
+        partial().retain(|known| known != second);
+        self.names = None;
+        Ok(())
+    }
+}
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        if let Some((second, _)) = &self.names {
+            partial().retain(|known| known != second);
+            let _ = std::fs::remove_file(second);
+        }
+    }
+}
+
+/// Takes away what is half written, and lets no other file begin: for a process that ends at once.
+pub fn abandon() {
+    let mut partial = partial();
+    for second in partial.drain(..) {
+        let _ = std::fs::remove_file(second);
+    }
+    std::mem::forget(partial);
+}
 
 /// Has a file written under a second name, so that there is never half of it. A link is followed, and what is no file, as
 /// a device or a pipe is none, is written to as it is.
@@ -11,18 +76,12 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// What could not be written, and why; nothing is left of a file then, and an old one is as it was.
 pub fn whole<T>(out: &Path, write: impl FnOnce(File) -> io::Result<T>) -> Result<T, (PathBuf, io::Error)> {
-    if out.metadata().is_ok_and(|there| !there.is_file()) {
-        return File::options().write(true).open(out).and_then(write).map_err(|error| (out.to_owned(), error));
-    }
-    let target = out.canonicalize().unwrap_or_else(|_| out.to_owned());
-    let mut name = target.file_name().unwrap_or(OsStr::new("out")).to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    let partial = target.with_file_name(name);
-    let written = File::create(&partial).and_then(write);
-    written.and_then(|done| std::fs::rename(&partial, &target).map(|()| done)).map_err(|error| {
-        let left = std::fs::remove_file(&partial).err().filter(|left| left.kind() != ErrorKind::NotFound);
-        (if left.is_some() { partial } else { out.to_owned() }, error)
-    })
+    let written = Partial::create(out).and_then(|(partial, file)| {
+        let written = write(file)?;
+        partial.keep()?;
+        Ok(written)
+    });
+    written.map_err(|error| (out.to_owned(), error))
 }
 
 /// [`whole`], of these bytes.
@@ -36,6 +95,7 @@ pub fn bytes(out: &Path, bytes: &[u8]) -> Result<(), (PathBuf, io::Error)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::ErrorKind;
 
     #[test]
     fn a_failure_leaves_the_old_file_and_nothing_else() {
@@ -49,6 +109,9 @@ mod tests {
         });
         assert_eq!(full.map_err(|(path, error)| (path, error.kind())), Err((out.clone(), ErrorKind::StorageFull)));
         assert_eq!(std::fs::read(&out).expect("is there"), b"old");
+        let (half, _) = Partial::create(&out).expect("is begun");
+        assert_eq!(std::fs::read_dir(&folder).expect("is there").count(), 2);
+        drop(half);
         assert_eq!(std::fs::read_dir(&folder).expect("is there").count(), 1);
         std::fs::remove_dir_all(&folder).expect("is removed");
     }

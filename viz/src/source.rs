@@ -5,11 +5,12 @@ use crate::import;
 use crate::model::{Builder, Model};
 use crate::origin::{DAMAGED, Origin};
 use crate::part::Part;
+use crate::progress::{Counted, Progress, Stopped, Unit};
 use crate::unpack::{Packing, unpack};
 use std::fmt;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
-use weir::trace::{Damage, DamageKind, MAGIC, Reader, sniff, text};
+use weir::trace::{Damage, DamageKind, MAGIC, Reader, Stamped, sniff, text};
 
 /// Damages that are kept one by one; the rest are counted.
 const MOST_DAMAGES: usize = 1000;
@@ -72,6 +73,13 @@ impl fmt::Display for SourceError {
 
 impl std::error::Error for SourceError {}
 
+impl SourceError {
+    /// Whoever waited for the log stopped it.
+    pub(crate) fn stopped(name: &str, stopped: Stopped) -> Self {
+        Self { name: name.to_owned(), what: stopped.to_string(), advice: "Nothing was kept of it.".to_owned() }
+    }
+}
+
 const COPY_AGAIN: &str = "Copy it again from where it was written.";
 const HOW_TO_LOG: &str = "`cargo xtask demo` writes one to target/demo/trace.log, and `cargo xtask replay FILE --log OUT` \
                           turns an allocation log (CSV) into one.";
@@ -81,26 +89,38 @@ const HOW_TO_LOG: &str = "`cargo xtask demo` writes one to target/demo/trace.log
 /// # Errors
 /// It does not exist, cannot be read, is empty, or is no log. A damaged one is opened as far as it goes.
 pub fn open(path: &Path) -> Result<Opened, SourceError> {
-    read_file(path, &load(path)?)
+    open_part(path, &Part::default(), &Progress::default())
+}
+
+/// Opens a part of the log at this path.
+///
+/// # Errors
+/// As [`open`]; or there is no such part, or it was stopped.
+pub fn open_part(path: &Path, part: &Part, progress: &Progress) -> Result<Opened, SourceError> {
+    read_file(path, &load_part(path, part, progress)?, progress)
 }
 
 /// Reads the log that was loaded from this path.
 ///
 /// # Errors
-/// As [`open`].
-pub fn read_file(path: &Path, bytes: &[u8]) -> Result<Opened, SourceError> {
+/// As [`open`]; or it was stopped.
+pub fn read_file(path: &Path, bytes: &[u8], progress: &Progress) -> Result<Opened, SourceError> {
     let short = path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned());
-    read(&short, bytes).map_err(|e| SourceError { name: path.display().to_string(), ..e })
+    read_with(&short, bytes, progress).map_err(|e| SourceError { name: path.display().to_string(), ..e })
 }
 
 /// The bytes of the log at this path. A large file is read only if its beginning looks like a log's.
 ///
 /// # Errors
-/// It does not exist, is no file, or cannot be read; or it is large, and there is no log at its beginning.
-pub fn load(path: &Path) -> Result<Vec<u8>, SourceError> {
+/// It does not exist, is no file, or cannot be read; or it is large, and there is no log at its beginning; or it was
+/// stopped.
+pub fn load(path: &Path, progress: &Progress) -> Result<Vec<u8>, SourceError> {
     let name = path.display().to_string();
     let fail = |what: String, advice: &str| SourceError { name: name.clone(), what, advice: advice.to_owned() };
-    let unreadable = |e: std::io::Error| fail(format!("cannot be read: {e}"), "Check the file's permissions.");
+    let unreadable = |e: std::io::Error| match progress.look() {
+        Err(stopped) => SourceError::stopped(&name, stopped),
+        Ok(()) => fail(format!("cannot be read: {e}"), "Check the file's permissions."),
+    };
     // Before it is opened: opening a pipe waits for its writer.
     let found = std::fs::metadata(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => fail("there is no such file".to_owned(), &format!("Check the path. {HOW_TO_LOG}")),
@@ -113,11 +133,13 @@ pub fn load(path: &Path) -> Result<Vec<u8>, SourceError> {
         let what = "this is a device or a pipe, not a file".to_owned();
         return Err(fail(what, "Write what it gives to a file, and name that."));
     }
-    let mut file = std::fs::File::open(path).map_err(unreadable)?;
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    let mut file = Counted::new(file, progress.begin("loading", Unit::Bytes, Some(found.len())));
     let mut bytes = Vec::new();
     file.by_ref().take(SNIFFED).read_to_end(&mut bytes).map_err(unreadable)?;
     if let Some(packing) = Packing::of(&bytes) {
         let unpacked = unpack(packing, bytes.as_slice().chain(file));
+        progress.look().map_err(|stopped| SourceError::stopped(&name, stopped))?;
         return match unpacked.damage {
             Some(damage) if unpacked.bytes.is_empty() => Err(fail(damage, COPY_AGAIN)),
             damage => as_log(&name, unpacked.bytes, damage.as_deref()),
@@ -132,21 +154,37 @@ pub fn load(path: &Path) -> Result<Vec<u8>, SourceError> {
         return Err(SourceError { what, ..error });
     }
     file.read_to_end(&mut bytes).map_err(unreadable)?;
-    as_log(&name, bytes, None)
+    let beside = beside(path, &bytes);
+    as_log(&name, bytes, beside.as_deref())
+}
+
+/// What of a file lies in another one: SQLite's newest pages, as long as a program writes.
+fn beside(path: &Path, bytes: &[u8]) -> Option<String> {
+    if !import::is_sqlite(bytes) {
+        return None;
+    }
+    let mut name = path.file_name()?.to_owned();
+    name.push("-wal");
+    let wal = path.with_file_name(&name);
+    let bytes = std::fs::metadata(&wal).ok().map(|found| found.len()).filter(|bytes| *bytes > 0)?;
+    Some(format!(
+        "{bytes} bytes of it are in {} and are not read; `sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)'` brings them in",
+        name.display()
+    ))
 }
 
 /// As [`load`], but of the log only a part.
 ///
 /// # Errors
 /// As [`load`]; or there is no such part.
-pub fn load_part(path: &Path, part: &Part) -> Result<Vec<u8>, SourceError> {
-    let bytes = load(path)?;
+pub fn load_part(path: &Path, part: &Part, progress: &Progress) -> Result<Vec<u8>, SourceError> {
+    let bytes = load(path, progress)?;
     if part.is_whole() {
         return Ok(bytes);
     }
     // What is wrong with the whole is said as such.
     if Reader::new(&bytes).all(|read| read.is_err()) {
-        return read_file(path, &bytes).map(|_| bytes);
+        return read_file(path, &bytes, progress).map(|_| bytes);
     }
     part.of(&bytes).map_err(|error| SourceError {
         name: path.display().to_string(),
@@ -161,8 +199,7 @@ fn as_log(name: &str, bytes: Vec<u8>, damage: Option<&str>) -> Result<Vec<u8>, S
         return Ok(with_note(bytes, damage));
     };
     translated.map_err(|error| {
-        let advice =
-            damage.map_or_else(|| COPY_AGAIN.to_owned(), |damage| format!("The file is packed, and {damage}."));
+        let advice = damage.map_or_else(|| COPY_AGAIN.to_owned(), |damage| format!("Besides: {damage}."));
         SourceError { name: name.to_owned(), what: error.to_string(), advice }
     })
 }
@@ -184,12 +221,16 @@ fn with_note(mut bytes: Vec<u8>, damage: Option<&str>) -> Vec<u8> {
 /// # Errors
 /// As [`open`].
 pub fn read(name: &str, bytes: &[u8]) -> Result<Opened, SourceError> {
+    read_with(name, bytes, &Progress::default())
+}
+
+fn read_with(name: &str, bytes: &[u8], progress: &Progress) -> Result<Opened, SourceError> {
     let origin = Origin::of(bytes);
     let mut builder = Builder::without(origin.unrecorded);
     let mut damages = Damages::default();
     let mut records = 0_u64;
     let mut first = None;
-    decode::each("reading", bytes, |read| match read {
+    let take = |read: Result<Stamped<'_>, Damage>| match read {
         Ok(stamped) => {
             records += 1;
             builder.push(&stamped);
@@ -200,7 +241,8 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Opened, SourceError> {
             first.get_or_insert(damage);
             damages.push(damage);
         }
-    });
+    };
+    decode::each("reading", bytes, progress, take).map_err(|stopped| SourceError::stopped(name, stopped))?;
     if records == 0 {
         return Err(nothing(name, bytes, first));
     }

@@ -8,6 +8,7 @@ use weir::trace::{Record, Stamped, text};
 use weir_viz::cli::{self, Picture, PictureError};
 use weir_viz::compare::Link;
 use weir_viz::model::{Axis, Model};
+use weir_viz::progress::Progress;
 use weir_viz::scene::{Page, Range, Selection, Size, Theme, View};
 
 /// The same program, whose second log has records put in between that move everything behind them.
@@ -100,13 +101,14 @@ fn one_picture_shows_both() {
     let paths = [logs[0].as_path(), logs[1].as_path()];
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("beside.svg");
     let picture = Picture { size: Size { w: 1600.0, h: 700.0 }, select: Some(3), ..Picture::default() };
-    let damages = cli::screenshot_beside(paths, &out, &picture).unwrap();
+    let damages = cli::screenshot_beside(paths, &out, &picture, &Progress::default()).unwrap();
     assert!(damages.is_empty(), "{damages:?}");
     let svg = std::fs::read_to_string(&out).unwrap();
     assert!(svg.contains("beside-one.log") && svg.contains("beside-other.log"));
     assert!(svg.contains("width=\"1600\""), "{}", &svg[..200]);
-    let csv = cli::screenshot_beside(paths, Path::new("x.csv"), &picture).unwrap_err();
+    let csv = cli::screenshot_beside(paths, Path::new("x.csv"), &picture, &Progress::default()).unwrap_err();
     assert!(matches!(csv, PictureError::TwoTables));
-    let missing = cli::screenshot_beside([paths[0], Path::new("none.log")], &out, &picture).unwrap_err();
+    let missing =
+        cli::screenshot_beside([paths[0], Path::new("none.log")], &out, &picture, &Progress::default()).unwrap_err();
     assert!(missing.to_string().contains("none.log"));
 }

@@ -11,6 +11,8 @@ use weir::trace::{Reader, Record, SinkError, Stamped, Verb, WriterSink};
 use weir::units::{Bytes, DevicePtr};
 use weir::{Local, Storage, StreamConfig};
 use weir_viz::check::{self, Checker, Clue, Fault, Report, Told};
+use weir_viz::part::Part;
+use weir_viz::progress::Progress;
 
 const DEVICE: DeviceId = DeviceId(0);
 const KIB: u64 = 1024;
@@ -317,7 +319,9 @@ fn what_is_no_log_is_refused() {
         let error = check::read("x", bytes, Told::Accept).expect_err("no log");
         assert!(!error.what.is_empty() && !error.advice.is_empty());
     }
-    let error = check::open(std::path::Path::new("/no/such/file"), Told::Accept).expect_err("no file");
+    let error =
+        check::open(std::path::Path::new("/no/such/file"), &Part::default(), Told::Accept, &Progress::default())
+            .expect_err("no file");
     assert!(error.to_string().contains("/no/such/file"), "{error}");
 }
 

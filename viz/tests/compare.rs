@@ -161,3 +161,14 @@ fn mallocs_are_matched_where_their_sources_are_not_recorded() {
     let text = compare::text(&comparison);
     assert!(text.contains("lost their reuse is not recorded") && !text.contains("lost their reuse ("), "{text}");
 }
+
+#[test]
+fn parts_of_logs_are_told() {
+    let one = before();
+    let mut other = before();
+    other.origin.part = "from the mark `step` on".to_owned();
+    let comparison = Comparison::of(&one, &other);
+    let text = compare::text(&comparison);
+    assert!(text.contains("note: B: this is a part of the log, from the mark `step` on\n"), "{text}");
+    assert!(!text.contains("note: A"), "{text}");
+}

@@ -13,6 +13,7 @@ use weir::units::{Bytes, MIB, Seq};
 use weir_viz::export::{self, Format};
 use weir_viz::import::{self, Op};
 use weir_viz::part::{Part, Place};
+use weir_viz::progress::Progress;
 use weir_viz::source::{self, Opened};
 
 /// Two streams; the second gets the first one's block along an event; a refusal, a mark, and granules given back.
@@ -254,20 +255,40 @@ fn perfetto_has_counters_slices_and_arrows() {
 fn what_is_not_recorded_is_left_out() {
     let rmm = "Thread,Time,Action,Pointer,Size,Stream\n1,1,allocate,0x1000,300,0\n1,2,free,0x1000,300,0\n";
     let path = file("foreign.csv", rmm.as_bytes());
-    let bytes = source::load(&path).unwrap();
-    let opened = source::read_file(&path, &bytes).unwrap();
+    let bytes = source::load(&path, &Progress::default()).unwrap();
+    let opened = source::read_file(&path, &bytes, &Progress::default()).unwrap();
     let write = |format| {
         let mut out = Vec::new();
         let notes = export::write(Format::of_name(format).unwrap(), &opened, &bytes, &mut out).unwrap();
         (String::from_utf8_lossy(&out).into_owned(), notes)
     };
     let (rows, notes) = write("csv");
-    assert!(rows.contains("\n0,1000,malloc,0,0,1,1,,300,300,4096,,,\n"), "no source: {rows}");
+    assert!(rows.contains("\n0,1000,malloc,0,0,1,1,,300,,4096,,,\n"), "neither source nor rounding: {rows}");
+    assert!(rows.contains("\n1,2000,free,0,0,2,1,,300,,4096,,,\n"), "{rows}");
     assert!(notes[0].starts_with("translated from RMM's CSV; not recorded there: source"), "{notes:?}");
     let (trace, _) = write("perfetto");
     assert!(!trace.contains("eserved\":") && trace.contains("\"source\":\"not recorded\""), "{trace}");
     assert!(write("text").0.contains("# not recorded: source, order"), "the text says so itself");
-    assert!(write("csv-decisions").0.ends_with(",300,300,,,300,\n"), "reserved is blank");
+    assert!(write("csv-decisions").0.ends_with(",300,,,,300,\n"), "given and reserved are blank");
+}
+
+/// Lifetimes have no addresses: their blocks lie nowhere, and nothing lies between them.
+#[test]
+fn blocks_without_addresses_are_segments_of_their_own() {
+    let part = "id,lower,upper,size\n1,0,9,1000\n2,1,9,5000000\n3,2,4,300\n";
+    let path = file("placeless.csv", part.as_bytes());
+    let whole = source::load(&path, &Progress::default()).unwrap();
+    // Before anything is freed.
+    let bytes = Part { from: None, to: Some(Place::Record(2)) }.of(&whole).unwrap();
+    let opened = source::read("placeless", &bytes).unwrap();
+    let mut out = Vec::new();
+    export::write(Format::Pickle, &opened, &bytes, &mut out).unwrap();
+    let program = "import pickle, sys\nfor s in pickle.load(sys.stdin.buffer)['segments']:\n \
+                   print(s['total_size'], [b['state'] for b in s['blocks']])";
+    if let Some(said) = python(program, &["pickle"], &out) {
+        let block = |bytes: u64| format!("{bytes} ['active_allocated']");
+        assert_eq!(said.trim(), [block(1000), block(5_000_000), block(300)].join("\n"));
+    }
 }
 
 #[test]
@@ -275,13 +296,13 @@ fn a_part_is_exported_alone() {
     let path = file("part.log", &log());
     let out = path.with_extension("csv");
     let part = Part { from: Some(Place::parse("step, one")), to: Some(Place::parse("11.5us")) };
-    let told = export::file(&path, &part, Format::of_name("csv").unwrap(), &out).unwrap();
+    let told = export::file(&path, &part, Format::of_name("csv").unwrap(), &out, &Progress::default()).unwrap();
     assert_eq!(told, ["blocks from before the log are there without their malloc"; 0], "what is left out is no damage");
     let rows = std::fs::read_to_string(&out).unwrap();
     let numbers: Vec<&str> = rows.lines().skip(1).map(|line| line.split(',').next().unwrap()).collect();
     assert_eq!(numbers, ["7", "8", "9", "10"]);
     let nothing = Part { from: Some(Place::parse("step, one")), to: Some(Place::parse("1us")) };
-    let error = export::file(&path, &nothing, Format::Text, &out).unwrap_err().to_string();
+    let error = export::file(&path, &nothing, Format::Text, &out, &Progress::default()).unwrap_err().to_string();
     assert!(error.contains("the log has no record from the mark `step, one` to 1000 ns"), "{error}");
 }
 
@@ -348,7 +369,8 @@ fn what_the_output_is_stays_what_it_is() {
         let _ = std::fs::remove_file(old);
     }
     symlink(&target, &link).expect("a link");
-    let written = |out: &Path| export::file(&log, &Part::default(), Format::Text, out).expect("is written");
+    let written =
+        |out: &Path| export::file(&log, &Part::default(), Format::Text, out, &Progress::default()).expect("is written");
     written(&link);
     assert!(link.symlink_metadata().expect("is there").is_symlink());
     let text = std::fs::read_to_string(&target).expect("is there");

@@ -11,6 +11,7 @@ use weir::units::{Bytes, DevicePtr, MIB, Seq};
 use weir_viz::check::{Checker, Fault, Report, Told};
 use weir_viz::cli::{self, Picture, PictureError};
 use weir_viz::model::{Axis, FindingIx, Flag, Model, PoolIx};
+use weir_viz::progress::Progress;
 use weir_viz::scene::{self, Anchor, Frame, Input, Parts, Pos, ROW, Scene, Selection, Shape, Size, View, pos};
 use weir_viz::{font, source, svg};
 
@@ -311,7 +312,7 @@ fn a_screenshot_shows_the_findings_and_goes_to_the_one_that_is_asked_for() {
     let path = |name: &str| std::env::temp_dir().join(format!("weir-findings-{}-{name}", std::process::id()));
     let (log, out) = (path("a.log"), path("a.svg"));
     std::fs::write(&log, &lines).expect("written");
-    let shot = |finding| cli::screenshot(&log, &out, &Picture { finding, ..Picture::default() });
+    let shot = |finding| cli::screenshot(&log, &out, &Picture { finding, ..Picture::default() }, &Progress::default());
     shot(Some(20)).expect("a picture");
     let drawn = std::fs::read_to_string(&out).expect("it was written");
     assert!(drawn.contains("20 findings") && drawn.contains("20 of 20: use_after_free"));

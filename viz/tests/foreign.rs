@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use weir_viz::check::{self, Told};
 use weir_viz::cli::{self, Picture};
 use weir_viz::model::{Fact, Model};
+use weir_viz::part::Part;
+use weir_viz::progress::Progress;
 use weir_viz::source::{self, Opened};
 
 fn file(name: &str, bytes: &[u8]) -> PathBuf {
@@ -50,12 +52,15 @@ fn rmm_is_a_log_without_reserved_source_and_order() {
 /// The second user of 0x1000 comes on another stream, with nothing to order it; RMM's log would not hold that either way.
 #[test]
 fn what_a_format_cannot_record_is_held_against_nobody() {
-    let report = check::open(&file("order.csv", RMM.as_bytes()), Told::Accept).unwrap();
+    let report =
+        check::open(&file("order.csv", RMM.as_bytes()), &Part::default(), Told::Accept, &Progress::default()).unwrap();
     assert!(report.is_clean() && report.by_fault.is_empty(), "{report}");
     assert_eq!(report.not_judged.len(), 1, "{report}");
     // With rows for order the same reuse is a fault.
     let ordered = format!("{RMM}1,00:00:00.000004,record,7,0,0\n");
-    let report = check::open(&file("ordered.csv", ordered.as_bytes()), Told::Accept).unwrap();
+    let report =
+        check::open(&file("ordered.csv", ordered.as_bytes()), &Part::default(), Told::Accept, &Progress::default())
+            .unwrap();
     assert_eq!(report.total(), 1, "{report}");
 }
 
@@ -68,7 +73,8 @@ fn pointers_that_overlap_are_names() {
     assert!(opened.model.unrecorded.has(Fact::Addresses));
     assert_eq!(opened.origin.notes[0], "live blocks overlap: the pointers are names, and no addresses");
     assert_eq!(sizes(&opened.model), [(300, true), (100, false)]);
-    let report = check::open(&file("names.csv", text.as_bytes()), Told::Accept).unwrap();
+    let report =
+        check::open(&file("names.csv", text.as_bytes()), &Part::default(), Told::Accept, &Progress::default()).unwrap();
     assert!(report.is_clean(), "{report}");
 }
 
@@ -118,6 +124,26 @@ fn a_snapshot_has_a_pool_for_each_device_and_what_was_mapped() {
 }
 
 /// Cut anywhere, a snapshot gives what stands before the cut, says where that is, and never more than the whole.
+/// What names code is refused as a whole, whatever stands before it.
+#[test]
+fn a_snapshot_with_a_wrong_byte_is_read_up_to_that() {
+    const SNAPSHOT: &[u8] = include_bytes!("data/snapshot.2.pickle");
+    let whole = open("whole-one", SNAPSHOT).model.lives.len();
+    let (mut read, mut part) = (0, 0);
+    for place in (SNAPSHOT.len() / 4..SNAPSHOT.len()).step_by(11) {
+        let mut bytes = SNAPSHOT.to_vec();
+        bytes[place] = 0xff;
+        let Ok(opened) = source::open(&file("flipped.pickle", &bytes)) else { continue };
+        assert!(opened.model.lives.len() <= whole + 1);
+        read += 1;
+        part += usize::from(opened.damages.iter().any(|damage| damage.contains("found the byte 0xff")));
+        bytes[place] = b'R';
+        let error = source::open(&file("called.pickle", &bytes));
+        assert!(error.is_err() || !opened.damages.iter().any(|damage| damage.contains("byte 0xff")), "byte {place}");
+    }
+    assert!(read > 10 && part > 5, "{read} were read, {part} in part");
+}
+
 #[test]
 fn a_cut_snapshot_is_read_as_far_as_it_goes() {
     const SNAPSHOT: &[u8] = include_bytes!("data/snapshot.2.pickle");

@@ -51,6 +51,21 @@ fn each_of_cuda_s_pools_has_its_sums_threshold_and_trims() {
     );
 }
 
+/// A program that writes keeps SQLite's newest pages in a second file.
+#[test]
+fn pages_that_lie_beside_the_file_are_told() {
+    let path = file("writing", FILE);
+    let wal = file("writing-wal", &[0; 4152]);
+    let opened = source::open(&path).expect("reads");
+    assert!(
+        opened.damages[0].starts_with("4152 bytes of it are in nsight-writing-wal and are not read"),
+        "{:?}",
+        opened.damages
+    );
+    std::fs::write(&wal, b"").expect("is written");
+    assert!(source::open(&path).expect("reads").damages.is_empty(), "an empty one holds nothing");
+}
+
 #[test]
 fn it_is_a_program_to_replay() {
     let program = import::read(FILE, Some(0)).expect("a program");

@@ -2,6 +2,7 @@
 
 use weir_viz::check::{self, Told};
 use weir_viz::floor::Exactness;
+use weir_viz::progress::Progress;
 use weir_viz::report::{self, Expression, Report};
 use weir_viz::source::{self, Opened};
 
@@ -179,7 +180,7 @@ fn what_another_programs_log_does_not_record_is_not_made_up() {
                 1,1,allocate,0x1000,4096,0\n1,2,allocate,0x2000,1024,1\n1,3,free,0x1000,4096,0\n";
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("reported-rmm.csv");
     std::fs::write(&path, rows).expect("a temporary file");
-    let bytes = &source::load(&path).expect("translated")[..];
+    let bytes = &source::load(&path, &Progress::default()).expect("translated")[..];
     let opened = source::read("rmm.csv", bytes).expect("reads");
     let report = Report::of(&opened, &check::read("rmm.csv", bytes, Told::Accept).expect("reads"));
     assert_eq!(figure(&report, "peak_used_bytes"), 5120);
@@ -214,9 +215,79 @@ fn a_second_free_in_another_programs_log_is_one() {
                 1,1,allocate,0x1000,1024,0\n1,2,free,0x1000,1024,0\n1,3,free,0x1000,1024,0\n";
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("freed-twice.csv");
     std::fs::write(&path, rows).expect("a temporary file");
-    let bytes = source::load(&path).expect("translated");
+    let bytes = source::load(&path, &Progress::default()).expect("translated");
     let checked = check::read("freed-twice.csv", &bytes, Told::Accept).expect("reads");
     assert_eq!(checked.by_fault.get(&check::Fault::DoubleFree), Some(&1), "{:?}", checked.by_fault);
     let opened = source::read("freed-twice.csv", &bytes).expect("reads");
     assert_eq!(figure(&Report::of(&opened, &checked), "peak_used_bytes"), 1024);
+}
+
+/// The weights live through the part, and nothing in it names them.
+#[test]
+fn a_part_says_what_it_leaves_open() {
+    use weir_viz::part::{Part, Place};
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("parts.log");
+    std::fs::write(&path, LOG).expect("a temporary file");
+    let reported = |from: Option<u64>, to: Option<u64>| {
+        let part = Part { from: from.map(Place::Record), to: to.map(Place::Record) };
+        report::open(&path, &part, &Progress::default()).expect("there is such a part")
+    };
+    let (opened, middle) = reported(Some(9), Some(12));
+    assert_eq!((middle.peak_used, middle.leaks), (3 * MIB, None));
+    let text = report::text(&middle, &opened.model);
+    for words in
+        ["part of the log, from record 9 to record 12", "peaks are at least so high", "leaks              not known"]
+    {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(report::page(&middle, &opened).contains("peaks are at least so high"));
+    let (opened, first) = reported(None, Some(12));
+    assert_eq!((first.peak_used, first.open_ends.len()), (4 * MIB, 2));
+    assert!(!report::text(&first, &opened.model).contains("at least"), "its beginning is there");
+    // What is destroyed in the part leaked for sure.
+    assert_eq!(reported(Some(9), None).1.leaks, Some(1));
+    assert_eq!(reported(None, None).1.open_ends, Vec::<String>::new());
+    let checked =
+        check::open(&path, &Part { from: Some(Place::Record(9)), to: None }, Told::Accept, &Progress::default());
+    let checked = checked.expect("there is such a part");
+    assert!(checked.to_string().starts_with("note: this is a part of the log, from record 9 on\n"), "{checked}");
+}
+
+/// A synchronisation has made the first stream's free known to be complete: no point is left in the malloc's record.
+#[test]
+fn memory_of_a_settled_block_comes_from_the_stream_that_freed_it() {
+    let settled = LOG.replace("source=event label=2 points=0@3", "source=settled label=2 points=-");
+    let pairs: Vec<_> = reported(&settled).1.pools[0]
+        .pairs
+        .iter()
+        .map(|pair| (pair.from.to_string(), pair.to.to_string(), pair.source.name(), pair.reused.count))
+        .collect();
+    assert_eq!(pairs, [("0".to_owned(), "1".to_owned(), "settled", 1)]);
+}
+
+#[test]
+fn a_stream_that_is_not_recorded_holds_nothing() {
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("streamless.csv");
+    std::fs::write(&path, "id,lower,upper,size\n1,0,9,1000\n2,oops,9,5\n").expect("a temporary file");
+    let (opened, report) =
+        report::open(&path, &weir_viz::part::Part::default(), &Progress::default()).expect("lifetimes");
+    assert_eq!(report.pools[0].holders[0].name(), "no label");
+    assert!(opened.damages[0].starts_with("line 3, column lower: found \"oops\""), "{:?}", opened.damages);
+    assert_eq!(opened.model.lives.len(), 1, "what could be read is read");
+}
+
+/// Neither is the pool destroyed, nor does a mark say that the program has ended.
+#[test]
+fn leaks_are_not_known_where_no_end_is_logged() {
+    let begin = LOG.find("number=18").expect("is there");
+    let leaks = |end: &str| reported(&(LOG[..begin].to_owned() + end)).1;
+    let open = leaks("");
+    assert_eq!((open.leaks, open.live_at_end), (None, 2));
+    let condition = Expression::parse("leaks > 0").expect("reads").holds(&report::figures(&open)).expect_err("unknown");
+    assert!(condition.to_string().contains("`leaks`, which this log does not tell: blocks are live at its end"));
+    let mark = "number=18 time=700 record=mark label=0 length=14 name=end of program\n";
+    assert_eq!(leaks(mark).leaks, Some(2));
+    let freed = "number=18 time=700 record=free pool=0 stream=0 seq=5 id=1 offset=0 given=1048576\n\
+                 number=19 time=710 record=free pool=0 stream=1 seq=5 id=3 offset=1048576 given=2097152\n";
+    assert_eq!(leaks(freed).leaks, Some(0), "nothing is live");
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use weir::trace::{Log, LogStamps, PAGE_BYTES, Page, Stamped, text};
 use weir_viz::cli::{self, Command, Picture, PictureError};
 use weir_viz::follow::Feed;
+use weir_viz::progress::Progress;
 use weir_viz::source;
 
 fn as_text(records: &[Stamped<'_>]) -> Vec<u8> {
@@ -140,30 +141,33 @@ fn screenshots_are_written_or_refused_as_a_whole() {
     };
     let (png, svg, none) = (out("shot.png"), out("shot.svg"), out("none.png"));
     let picture = Picture { select: Some(9), ..Picture::default() };
-    assert!(cli::screenshot(&log, &png, &picture).unwrap().is_empty());
+    assert!(cli::screenshot(&log, &png, &picture, &Progress::default()).unwrap().is_empty());
     let pixels = tiny_skia::Pixmap::decode_png(&std::fs::read(&png).unwrap()).unwrap();
     assert_eq!((pixels.width(), pixels.height()), (1600, 1000));
-    cli::screenshot(&log, &svg, &picture).unwrap();
+    cli::screenshot(&log, &svg, &picture, &Progress::default()).unwrap();
     assert!(std::fs::read_to_string(&svg).unwrap().contains(">#9<"));
     for (log, picture, words) in [
         (Path::new("missing.log"), Picture::default(), "no such file"),
         (&log, Picture { select: Some(1 << 60), ..Picture::default() }, "no allocation"),
         (&log, Picture { pool: Some(2), ..Picture::default() }, "no pool 2: the log has 1"),
     ] {
-        let error = cli::screenshot(log, &none, &picture).unwrap_err();
+        let error = cli::screenshot(log, &none, &picture, &Progress::default()).unwrap_err();
         assert!(error.to_string().contains(words), "{error}");
         assert!(!none.exists());
     }
     let csv = out("shot.csv");
-    assert!(matches!(cli::screenshot(&log, &csv, &picture), Err(PictureError::NoTable(_))) && !csv.exists());
+    assert!(
+        matches!(cli::screenshot(&log, &csv, &picture, &Progress::default()), Err(PictureError::NoTable(_)))
+            && !csv.exists()
+    );
     let table = Picture { page: weir_viz::scene::Page::Allocations, find: "9".to_owned(), ..Picture::default() };
-    cli::screenshot(&log, &csv, &table).unwrap();
+    cli::screenshot(&log, &csv, &table, &Progress::default()).unwrap();
     assert!(std::fs::read_to_string(&csv).unwrap().lines().nth(1).unwrap().starts_with("9,"));
     let other = out("shot.gif");
-    assert!(matches!(cli::screenshot(&log, &other, &picture), Err(PictureError::Ending(_))));
+    assert!(matches!(cli::screenshot(&log, &other, &picture, &Progress::default()), Err(PictureError::Ending(_))));
     assert!(!other.exists());
     let nowhere = Path::new("/no/such/place/x.png");
-    assert!(matches!(cli::screenshot(&log, nowhere, &picture), Err(PictureError::Write(..))));
+    assert!(matches!(cli::screenshot(&log, nowhere, &picture, &Progress::default()), Err(PictureError::Write(..))));
 }
 
 #[test]
@@ -213,7 +217,7 @@ fn a_large_file_is_refused_by_its_beginning() {
     for (name, first, words) in [("zeros.bin", &b""[..], "all of them zero"), ("elf.bin", b"\x7fELF", "7f 45 4c 46")] {
         let path = file(name, first);
         std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(3 << 30).unwrap();
-        let error = source::load(&path).unwrap_err();
+        let error = source::load(&path, &Progress::default()).unwrap_err();
         assert!(error.what.contains(words), "{error}");
         assert!(error.what.contains("of its 3221225472 bytes, the first 4194304"), "{error}");
         assert_eq!(source::open(&path).unwrap_err(), error);
@@ -231,7 +235,7 @@ fn a_log_is_found_behind_a_damaged_beginning() {
     assert!(source::open(&path).unwrap().model.events.len() > 100);
     let long: Vec<u8> = std::iter::repeat_n(&pages[..], (5 << 20) / pages.len() + 1).flatten().copied().collect();
     assert!(long.len() > 5 << 20);
-    assert_eq!(source::load(&file("long.log", &long)).unwrap(), long);
+    assert_eq!(source::load(&file("long.log", &long), &Progress::default()).unwrap(), long);
 }
 
 #[test]
@@ -258,7 +262,7 @@ fn many_damages_are_told_in_a_few_lines() {
     assert_eq!(lines[5..], [format!("and {} more damaged places", opened.damaged - 5)]);
     let log = file("many.log", &pages);
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("many.png");
-    assert_eq!(cli::screenshot(&log, &out, &Picture::default()).unwrap(), lines);
+    assert_eq!(cli::screenshot(&log, &out, &Picture::default(), &Progress::default()).unwrap(), lines);
     let svg = weir_viz::svg::write(&cli::draw(&opened, &Picture::default()).unwrap());
     assert!(svg.contains(&format!("and {} more damaged places", opened.damaged - 2)), "the picture says how many");
 }

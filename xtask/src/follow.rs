@@ -4,16 +4,13 @@ use crate::failure::Failure;
 use crate::say;
 use clap::ArgMatches;
 use std::ffi::OsString;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use weir::trace::{Damage, Stamped};
 use weir_viz::follow::{Came, Feed, Source, Tail};
+use weir_viz::terminal;
 
 /// Between two looks whether something came.
 const PAUSE: Duration = Duration::from_millis(50);
-
-/// Whether Ctrl-C was pressed.
-static STOPPED: AtomicBool = AtomicBool::new(false);
 
 /// What there is to be told of a log.
 pub(crate) enum News<'n> {
@@ -35,11 +32,10 @@ pub(crate) fn feed(arguments: &ArgMatches, name: &str) -> Result<Feed, Failure> 
 pub(crate) fn each(feed: &Feed, mut take: impl FnMut(News<'_>)) -> Result<(), Failure> {
     let unreadable = |error: weir_viz::source::SourceError| Failure::Unreadable(error.to_string());
     let mut source = Source::open(feed).map_err(unreadable)?;
-    // A second handler is refused; the first one does the same.
-    let _ = ctrlc::set_handler(|| STOPPED.store(true, Ordering::Relaxed));
+    terminal::stop_softly();
     tell!("following {}; Ctrl-C ends it", source.name());
     let (mut tail, mut bytes) = (Tail::default(), Vec::new());
-    while !STOPPED.load(Ordering::Relaxed) && !say::is_unread() {
+    while !terminal::is_asked_to_stop() && !say::is_unread() {
         bytes.clear();
         let came = source.poll(&mut bytes).map_err(unreadable)?;
         let name = source.name();

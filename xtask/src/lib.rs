@@ -33,7 +33,7 @@ pub use commands::Name;
 /// Does what the command line says, as the program of this name.
 #[must_use]
 pub fn main(name: Name) -> ExitCode {
-    progress::show();
+    weir_viz::terminal::stop_cleanly();
     let outcome = match commands::parser(name).try_get_matches() {
         Ok(matches) => commands::run(&matches),
         Err(error) => {

@@ -5,6 +5,7 @@ use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use weir_viz::terminal;
 
 /// Prints a line on standard output; takes what `format!` takes.
 macro_rules! say {
@@ -29,16 +30,19 @@ pub(crate) fn is_unread() -> bool {
 
 /// A line on standard output.
 pub(crate) fn line(text: Arguments<'_>) {
+    terminal::clear();
     keep(writeln!(io::stdout().lock(), "{text}"));
 }
 
 /// Text on standard output, as it is.
 pub(crate) fn text(text: &str) {
+    terminal::clear();
     keep(io::stdout().lock().write_all(text.as_bytes()));
 }
 
 /// Text on standard error, as it is. Where that cannot be written there is nowhere left to say so.
 pub(crate) fn aside(text: Arguments<'_>) {
+    terminal::clear();
     let _ = io::stderr().lock().write_fmt(text);
 }
 

@@ -1,16 +1,14 @@
 //! The worst stack use of each call: the compiler says what every function takes, and the linked image says who calls whom.
 //!
-//! Calls are read from the instructions: a direct call names its target. Calls through pointers are counted, not followed:
-//! in the C interface these are the program's own functions (the driver's table, the log's and the pressure's function).
+//! Calls are read from the instructions: a direct call names its target. What the compiler says nothing of are routines of its
+//! own that were compiled before, such as `memcpy`: on ARM what they push and subtract is read from their instructions.
+//! Calls through pointers are not followed. In the C interface they must be the program's own functions (the driver's table, the
+//! log's and the pressure's function), so who makes them is told, function by function.
 //! Recursion is an error, since nothing bounds it.
 
 use object::read::elf::{ElfFile32, ElfFile64};
 use object::{Architecture, Endianness, Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// What a function takes that the compiler says nothing of: routines of the compiler's own, such as `memcpy`, which were
-/// compiled before. Read from their instructions, none of them takes more.
-const UNSAID: u64 = 64;
 
 /// One exported call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,15 +27,24 @@ struct Function {
     end: u64,
     /// `None`: the compiler says nothing.
     takes: Option<u64>,
+    /// What its instructions take, as far as they are read.
+    pushes: u64,
     calls: BTreeSet<u64>,
+    /// How many calls through pointers it makes.
+    indirect: usize,
+}
+
+impl Function {
+    /// What it takes of the stack itself.
+    fn frame(&self) -> u64 {
+        self.takes.unwrap_or(self.pushes)
+    }
 }
 
 /// An image as far as stacks are concerned.
 #[derive(Debug, Default)]
 pub(crate) struct Image {
     functions: BTreeMap<u64, Function>,
-    /// Calls through pointers.
-    pub(crate) indirect: usize,
 }
 
 impl Image {
@@ -111,15 +118,17 @@ impl Image {
                 index += ((end - at) / 2).max(1) as usize;
                 continue;
             }
-            // BLX of a register.
-            if first & 0xff87 == 0x4780 {
-                self.indirect += 1;
+            // BLX of a register; BX of one that is not the link register: the same as a function's last call.
+            if first & 0xff87 == 0x4780 || (first & 0xff87 == 0x4700 && first >> 3 & 0xf != 14) {
+                self.note_indirect(at);
             }
             if first >> 11 < 0x1d {
+                self.note_pushed(at, pushed_short(first));
                 index += 1;
                 continue;
             }
             let second = halves.get(index + 1).copied().unwrap_or_default();
+            self.note_pushed(at, pushed_long(first, second));
             if let Some(offset) = thumb_branch(first, second) {
                 self.note(at, at.wrapping_add(4).wrapping_add_signed(offset));
             }
@@ -130,9 +139,9 @@ impl Image {
     fn take_aarch64(&mut self, base: u64, code: &[u8]) {
         for (index, word) in code.chunks_exact(4).enumerate() {
             let (at, word) = (base + 4 * index as u64, u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
-            // BLR.
-            if word & 0xffff_fc1f == 0xd63f_0000 {
-                self.indirect += 1;
+            // BLR, and BR: the same as a function's last call, or a jump by a table.
+            if word & 0xffdf_fc1f == 0xd61f_0000 {
+                self.note_indirect(at);
             }
             // B and BL.
             if word & 0x7c00_0000 == 0x1400_0000 {
@@ -140,6 +149,31 @@ impl Image {
                 self.note(at, at.wrapping_add_signed(offset));
             }
         }
+    }
+
+    /// The function that an instruction is in.
+    fn around(&mut self, at: u64) -> Option<&mut Function> {
+        self.functions.range_mut(..=at).next_back().map(|(_, function)| function).filter(|function| at < function.end)
+    }
+
+    fn note_indirect(&mut self, at: u64) {
+        if let Some(function) = self.around(at) {
+            function.indirect += 1;
+        }
+    }
+
+    fn note_pushed(&mut self, at: u64, bytes: u64) {
+        if bytes > 0
+            && let Some(function) = self.around(at)
+        {
+            function.pushes += bytes;
+        }
+    }
+
+    /// The functions that call through pointers, and how often each does.
+    pub(crate) fn indirect(&self) -> Vec<(String, usize)> {
+        let calling = self.functions.values().filter(|function| function.indirect > 0);
+        calling.map(|function| (function.name.clone(), function.indirect)).collect()
     }
 
     /// A branch: a call where it leaves its function.
@@ -172,7 +206,7 @@ impl Image {
         if let Some(depth) = known.get(&at) {
             return Ok(*depth);
         }
-        let Some(function) = self.functions.get(&at) else { return Ok(UNSAID) };
+        let Some(function) = self.functions.get(&at) else { return Err(format!("nothing is known of {at:#x}")) };
         if path.contains(&at) {
             return Err(format!("`{}` calls itself, by way of others or not", function.name));
         }
@@ -182,7 +216,7 @@ impl Image {
             below = below.max(self.depth(*call, known, path)?);
         }
         path.pop();
-        let depth = function.takes.unwrap_or(UNSAID) + below;
+        let depth = function.frame() + below;
         known.insert(at, depth);
         Ok(depth)
     }
@@ -190,7 +224,7 @@ impl Image {
     fn way(&self, mut at: u64, known: &BTreeMap<u64, u64>) -> Vec<(String, u64)> {
         let mut way = Vec::new();
         while let Some(function) = self.functions.get(&at) {
-            way.push((function.name.clone(), function.takes.unwrap_or(UNSAID)));
+            way.push((function.name.clone(), function.frame()));
             let deepest = function.calls.iter().max_by_key(|call| known.get(call).copied().unwrap_or(0));
             match deepest {
                 Some(next) => at = *next,
@@ -215,6 +249,25 @@ fn data_ranges<'data>(file: &impl Object<'data>) -> Vec<(u64, u64)> {
     marks.sort_unstable();
     let ends = marks.iter().skip(1).map(|(at, _)| *at).chain([u64::MAX]);
     marks.iter().zip(ends).filter(|((_, is_data), _)| *is_data).map(|((at, _), end)| (*at, end)).collect()
+}
+
+/// What a Thumb instruction of two bytes takes of the stack: PUSH, and SUB of a constant from the stack pointer.
+fn pushed_short(half: u32) -> u64 {
+    match half {
+        _ if half & 0xfe00 == 0xb400 => 4 * u64::from((half & 0x1ff).count_ones()),
+        _ if half & 0xff80 == 0xb080 => 4 * u64::from(half & 0x7f),
+        _ => 0,
+    }
+}
+
+/// The same of four bytes: PUSH.W (STMDB of the stack pointer), STR with it stepped back, and SUB.W of a constant below 256.
+fn pushed_long(first: u32, second: u32) -> u64 {
+    match (first, second) {
+        (0xe92d, list) => 4 * u64::from(list.count_ones()),
+        (0xf84d, rest) if rest & 0x0f00 == 0x0d00 => u64::from(rest & 0xff),
+        (0xf1ad, rest) if rest & 0xff00 == 0x0d00 => u64::from(rest & 0xff),
+        _ => 0,
+    }
 }
 
 /// The offset of BL, or of B in its long forms, from the instruction behind it.
@@ -256,12 +309,34 @@ mod tests {
         assert_eq!(thumb_branch(0xf240, 0x0000), None);
     }
 
+    /// Encodings as an assembler writes them.
+    #[test]
+    fn what_is_pushed_is_read() {
+        // push {r4, r6, r7, lr} ; push {r4, lr} ; sub sp, #48 ; mov r0, r1
+        assert_eq!([0xb5d0, 0xb510, 0xb08c, 0x4608].map(pushed_short), [16, 8, 48, 0]);
+        // push.w {r8, r9, r10, r11} ; str r7, [sp, #-4]! ; sub.w sp, sp, #200 ; bl .+4
+        assert_eq!(pushed_long(0xe92d, 0x0f00), 16);
+        assert_eq!(pushed_long(0xf84d, 0x7d04), 4);
+        assert_eq!(pushed_long(0xf1ad, 0x0dc8), 200);
+        assert_eq!(pushed_long(0xf000, 0xf800), 0);
+    }
+
+    #[test]
+    fn calls_through_pointers_belong_to_who_makes_them() {
+        let mut image = image(&[(0, "a", 8, &[]), (16, "b", 8, &[])]);
+        // blx r3 ; bx lr ; bx r3
+        let code = [0x4798_u16, 0x4770, 0x4718].map(u16::to_le_bytes).concat();
+        image.take_thumb(16, &code, &[]);
+        assert_eq!(image.indirect(), [("b".to_owned(), 2)]);
+    }
+
     fn image(functions: &[(u64, &str, u64, &[u64])]) -> Image {
         let functions = functions.iter().map(|(at, name, takes, calls)| {
             let calls = calls.iter().copied().collect();
-            (*at, Function { name: (*name).to_owned(), end: at + 16, takes: Some(*takes), calls })
+            let name = (*name).to_owned();
+            (*at, Function { name, end: at + 16, takes: Some(*takes), calls, ..Function::default() })
         });
-        Image { functions: functions.collect(), indirect: 0 }
+        Image { functions: functions.collect() }
     }
 
     #[test]

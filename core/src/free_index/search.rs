@@ -1,12 +1,12 @@
 //! Searches in the index: the closest size among what somebody may use, and what is left to look at one by one.
 
-use super::{ANYONES, FreeIndex, Kind, MIXED, ONES, Span, Whose, fixed, home_of};
+use super::{ANYONES, FreeIndex, Kind, MIXED, ONES, Span, Whose, chain_of, fixed, home_of};
 use crate::bins::Bin;
 use crate::block::{Block, Class};
 use crate::blocks::Blocks;
 use crate::order::Mark;
 use crate::plant::{self, Plant};
-use crate::tree::{All, Key, Scope, UpTo};
+use crate::tree::{All, Key, Scope, Tree, UpTo};
 use crate::units::Seq;
 use core::cmp::Reverse;
 
@@ -27,6 +27,8 @@ pub(crate) trait Sight<R> {
     /// Up to which positions of another stream, or of a former tenant of this one's slot, blocks are seen that wait for one
     /// of them alone: by ways of reaching them, the best first; each at least as far as the one before.
     fn reaches(&self, stream: usize) -> [Seq; WAYS];
+    /// The last of them.
+    fn reaches_to(&self, stream: usize) -> Seq;
     /// How blocks are seen that are reached in one of those ways.
     fn way(&self, way: usize) -> R;
     /// Up to which position of a stream a block of several positions may be seen at all.
@@ -60,13 +62,12 @@ impl FreeIndex<'_> {
             }
         }
         search.all(self, fixed(pool, ANYONES + class as usize), sight.anyones());
-        let mut next = self.bins.get(fixed(pool, 0)).next;
+        let mut next = self.bins.get(chain_of(pool, Kind::Free(class))).next;
         for _ in 0..self.bins.len() {
             let Some(home) = home_of(next) else { break };
             let bins = self.bins.get(home);
             next = bins.next;
             match bins.whose {
-                _ if bins.kind != Kind::Free(class) => {}
                 Whose::Ones(stream) if bins.former || usize::from(stream) != sight.stream() => {
                     search.reached(self, home, usize::from(stream), sight);
                 }
@@ -121,19 +122,45 @@ impl FreeIndex<'_> {
         best.map(|(slot, _, rank)| (slot, rank))
     }
 
-    /// The largest entry of at least `size` bytes that the judge lets through; ties go to the lower address. O(blocks).
-    pub(crate) fn largest<R: Copy>(
+    /// The smallest or largest entry of at least `size` bytes among those allowed; of the smallest the one freed last, then
+    /// the one of the lowest address; of the largest that. O(blocks).
+    #[inline(never)]
+    pub(crate) fn extreme(
         &self,
         blocks: &Blocks<'_>,
         (pool, kind): (usize, Kind),
         size: u64,
-        judge: impl Fn(&Block) -> Option<R>,
-    ) -> Option<(usize, R)> {
-        let bin = self.bin_of(pool, size);
-        let of_bin = |bin| self.ranked(blocks, bin, size, &judge).max_by_key(|(_, b, _)| (b.size, Reverse(b.at)));
-        let of_home = |home| self.heads.filled_down_to(Bin { kind: home, bin }).find_map(of_bin);
-        let largest = self.homes_of(pool, kind).filter_map(of_home);
-        largest.max_by_key(|(_, b, _)| (b.size, Reverse(b.at))).map(|(slot, _, rank)| (slot, rank))
+        end: End,
+        allowed: impl Fn(&Block) -> bool,
+    ) -> Option<usize> {
+        let first = self.bin_of(pool, size);
+        let mut best: Option<usize> = None;
+        for home in self.homes_of(pool, kind) {
+            let mut at = match end {
+                End::Smallest => Bin { kind: home, bin: first },
+                End::Largest => self.heads.end(home),
+            };
+            // What another of the bins holds is smaller, or larger, than all in the first that has any.
+            let mut found = None;
+            while found.is_none() {
+                let next = match end {
+                    End::Smallest => self.heads.next_filled(at, self.bins.get(home).words, |_| true),
+                    End::Largest => self.heads.previous_filled(at, first),
+                };
+                let Some(bin) = next else { break };
+                at = if end == End::Smallest { bin.next() } else { bin };
+                let mut tree = Tree::new(blocks, self.heads.head(bin));
+                while let Some((slot, block)) = tree.next(blocks) {
+                    if block.size >= size && allowed(block) && end.prefers(blocks, slot, found) {
+                        found = Some(slot);
+                    }
+                }
+            }
+            if found.is_some_and(|found| end.prefers(blocks, found, best)) {
+                best = found;
+            }
+        }
+        best
     }
 
     /// What one bin has of at least `size` bytes that the judge lets through.
@@ -149,6 +176,26 @@ impl FreeIndex<'_> {
     }
 }
 
+/// Which end of all sizes is sought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Smallest,
+    Largest,
+}
+
+impl End {
+    /// Whether a block comes before the best so far.
+    fn prefers(self, blocks: &Blocks<'_>, slot: usize, best: Option<usize>) -> bool {
+        let Some(best) = best else { return true };
+        let (one, other) = (blocks.get(slot), blocks.get(best));
+        if one.size != other.size {
+            return (one.size < other.size) == (self == Self::Smallest);
+        }
+        let last_freed = |block: &Block| if self == Self::Smallest { block.freed() } else { 0 };
+        (Reverse(last_freed(one)), one.at) < (Reverse(last_freed(other)), other.at)
+    }
+}
+
 /// A search for the closest size.
 struct Search<'b, 'a, R> {
     blocks: &'b Blocks<'a>,
@@ -157,19 +204,20 @@ struct Search<'b, 'a, R> {
     best: Option<(usize, R)>,
     /// The best one's size: larger ones do not matter any more.
     most: u64,
-    /// Where what is sought has its head.
-    first: usize,
+    /// The heads that matter: from what is sought to the best one.
+    span: Span,
     /// How many more blocks may be judged one by one.
     looks: usize,
 }
 
 impl<'b, 'a, R: Ord + Copy> Search<'b, 'a, R> {
     fn new(index: &FreeIndex<'_>, blocks: &'b Blocks<'a>, (pool, size): (usize, u64), looks: usize) -> Self {
-        Self { blocks, pool, size, best: None, most: u64::MAX, first: index.bin_of(pool, size), looks }
+        let span = Span { first: index.bin_of(pool, size), last: usize::MAX };
+        Self { blocks, pool, size, best: None, most: u64::MAX, span, looks }
     }
 
     #[inline]
-    fn offer(&mut self, slot: usize, rank: R) {
+    fn offer(&mut self, index: &FreeIndex<'_>, slot: usize, rank: R) {
         let size = self.blocks.get(slot).size;
         if size > self.most {
             return;
@@ -177,6 +225,7 @@ impl<'b, 'a, R: Ord + Copy> Search<'b, 'a, R> {
         if size < self.most || self.best.is_none_or(|best| self.comes_before(slot, rank, best)) {
             self.best = Some((slot, rank));
             self.most = size;
+            self.span.last = index.bin_of(self.pool, size);
         }
     }
 
@@ -194,72 +243,76 @@ impl<'b, 'a, R: Ord + Copy> Search<'b, 'a, R> {
         self.most == self.size
     }
 
-    /// The heads that matter.
-    #[inline]
-    fn span(&self, index: &FreeIndex<'_>) -> Span {
-        let last = if self.most == u64::MAX { usize::MAX } else { index.bin_of(self.pool, self.most) };
-        Span { first: self.first, last }
-    }
-
     /// Looks among all blocks of some bins.
     #[inline]
     fn all(&mut self, index: &FreeIndex<'_>, home: usize, rank: R) {
         if index.bins.get(home).words != 0
-            && let Some(slot) = index.first(self.blocks, home, (&Key::of_size(self.size), self.span(index)), &All)
+            && let Some(slot) = index.first(self.blocks, home, (&Key::of_size(self.size), self.span), &All)
         {
-            self.offer(slot, rank);
+            self.offer(index, slot, rank);
         }
     }
 
     /// Looks among what waits for one position of a stream.
+    #[cfg_attr(feature = "compact", inline(never))]
+    #[cfg_attr(not(feature = "compact"), inline)]
     fn reached(&mut self, index: &FreeIndex<'_>, home: usize, stream: usize, sight: &impl Sight<R>) {
-        let span = self.span(index);
         // What the order says need not be asked where nothing is small enough.
-        if !index.holds(home, span) {
+        if index.bins.get(home).words & self.span.words() == 0 {
             return;
         }
-        let reaches = sight.reaches(stream);
-        // The last reaches furthest: what it does not see, none does.
-        let [.., furthest] = reaches;
-        if furthest == Seq::ZERO {
+        let seq = sight.reaches_to(stream);
+        if seq == Seq::ZERO {
             return;
         }
-        let first = |from: u64, span: Span, seq: Seq| {
-            index.first(self.blocks, home, (&Key::of_size(from), span), &UpTo(Mark { stream, seq }.word()))
-        };
-        let Some(slot) = first(self.size, span, furthest) else { return };
+        let scope = UpTo(Mark { stream, seq }.word());
+        let found = index.first_of_few(self.blocks, home, (&Key::of_size(self.size), self.span), &scope);
+        if let Some(slot) = found
+            && self.blocks.get(slot).size <= self.most
+        {
+            self.offer_cheapest(index, (home, slot), stream, sight);
+        }
+    }
+
+    /// Offers the block that was found, or one of its size that was freed earlier, but costs less.
+    fn offer_cheapest(
+        &mut self,
+        index: &FreeIndex<'_>,
+        (home, slot): (usize, usize),
+        stream: usize,
+        sight: &impl Sight<R>,
+    ) {
         let block = self.blocks.get(slot);
-        let (size, seq) = (block.size, Mark::of_word(block.first_mark()).seq);
-        if size > self.most {
-            return;
-        }
-        for (way, up_to) in reaches.into_iter().enumerate() {
-            if seq <= up_to {
-                return self.offer(slot, sight.way(way));
+        let (size, freed) = (block.size, Mark::of_word(block.first_mark()).seq);
+        for (way, seq) in sight.reaches(stream).into_iter().enumerate() {
+            if freed <= seq {
+                return self.offer(index, slot, sight.way(way));
             }
-            // One of the same size that was freed earlier, but costs less, comes before it.
-            if up_to > Seq::ZERO
-                && let Some(cheaper) = first(size, Span::one(index.bin_of(self.pool, size)), up_to)
+            let (from, span) = (Key::of_size(size), Span::one(index.bin_of(self.pool, size)));
+            if seq > Seq::ZERO
+                && let scope = UpTo(Mark { stream, seq }.word())
+                && let Some(cheaper) = index.first(self.blocks, home, (&from, span), &scope)
                 && self.blocks.get(cheaper).size == size
             {
-                return self.offer(cheaper, sight.way(way));
+                return self.offer(index, cheaper, sight.way(way));
             }
         }
     }
 
     /// Looks at the first blocks that are large enough, one by one, as long as the search may.
-    #[inline]
+    #[cfg_attr(feature = "compact", inline(never))]
+    #[cfg_attr(not(feature = "compact"), inline)]
     fn judged(&mut self, index: &FreeIndex<'_>, home: usize, scope: &impl Scope, judge: impl Fn(&Block) -> Option<R>) {
         if index.bins.get(home).words == 0 {
             return;
         }
-        let (mut from, mut span) = (Key::of_size(self.size), self.span(index));
+        let (mut from, mut span) = (Key::of_size(self.size), self.span);
         while let Some(left) = self.looks.checked_sub(1) {
             self.looks = left;
             let Some(slot) = index.first(self.blocks, home, (&from, span), scope) else { return };
             let block = self.blocks.get(slot);
             if let Some(rank) = judge(block) {
-                return self.offer(slot, rank);
+                return self.offer(index, slot, rank);
             }
             from = Key::of(block).after();
             span.first = index.bin_of(self.pool, block.size);

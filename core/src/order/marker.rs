@@ -182,6 +182,12 @@ impl Order<'_> {
         }
     }
 
+    /// Whether a marker that is laid covers the position, or it is known to be complete.
+    #[inline(never)]
+    pub(crate) fn is_marked_or_settled(&self, mark: Mark) -> bool {
+        matches!(self.covered_by(mark), CoveredBy::Marker { .. }) || self.settled(mark, Level::Known)
+    }
+
     /// What can tell whether `mark` is complete: the earliest marker behind it, else the stream as a whole.
     /// O(markers of the stream), near constant where the mark is among its oldest or behind its latest marker.
     pub(crate) fn covered_by(&self, mark: Mark) -> CoveredBy {

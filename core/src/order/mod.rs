@@ -420,6 +420,7 @@ impl<'a> Order<'a> {
     }
 
     /// What a stream's clock says of another, without what the legacy default stream implies.
+    #[inline]
     pub(crate) fn clock(&self, slot: usize, of: usize) -> Seq {
         self.clocks.cell(slot, of)
     }
@@ -458,10 +459,13 @@ impl<'a> Order<'a> {
     }
 
     /// Up to which position of another stream what the legacy default stream implies reaches.
+    #[inline]
     pub(crate) fn implied_up_to(&self, slot: usize, of: usize) -> Seq {
-        if self.legacy_streams == 0 {
-            return Seq::ZERO;
-        }
+        if self.legacy_streams == 0 { Seq::ZERO } else { self.implied_by_legacy(slot, of) }
+    }
+
+    #[inline(never)]
+    fn implied_by_legacy(&self, slot: usize, of: usize) -> Seq {
         let stream = self.stream(slot);
         let through = |other: usize| if other == of { UNTIL_FREE } else { self.clocks.cell(other, of) };
         match stream.kind {

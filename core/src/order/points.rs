@@ -81,8 +81,14 @@ impl Points {
         self.used == 0 && self.epoch == 0
     }
 
-    pub(crate) fn marks(&self) -> impl Iterator<Item = Mark> + Clone + use<> {
-        self.words.into_iter().take(usize::from(self.used)).map(Mark::of_word)
+    pub(crate) fn marks(&self) -> Marks {
+        Marks { words: self.words, left: self.used }
+    }
+
+    /// The marks' words.
+    #[inline]
+    pub(crate) fn words(&self) -> &[u64] {
+        self.words.get(..usize::from(self.used)).unwrap_or_default()
     }
 
     /// The row of the epoch ring that the block waits for as well.
@@ -161,6 +167,26 @@ impl Points {
             }
         }
         points
+    }
+}
+
+/// The positions of points.
+#[derive(Clone)]
+pub(crate) struct Marks {
+    /// Those that are left come first.
+    words: [u64; PLACES],
+    left: u8,
+}
+
+impl Iterator for Marks {
+    type Item = Mark;
+
+    #[inline]
+    fn next(&mut self) -> Option<Mark> {
+        self.left = self.left.checked_sub(1)?;
+        let [first, second, third] = self.words;
+        self.words = [second, third, 0];
+        Some(Mark::of_word(first))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Rows of positions that outlive a call: what a synchronisation in flight will publish, the epochs of blocks that more
 //! streams use than fit beside them, and what streams came after whose slots are others' now.
 
+use super::points::Marks;
 use super::{Level, Order, Points, Reach, StreamSlot, Table, Tenancy, UNTIL_FREE};
 use crate::id::{DeviceId, MAX_DEVICES};
 use crate::order::Mark;
@@ -250,15 +251,14 @@ impl Order<'_> {
     }
 
     /// The costliest way in which the points are reached by the stream.
+    #[cfg_attr(feature = "compact", inline(never))]
     pub(crate) fn reach(&self, stream: usize, points: &Points, level: Level) -> Reach {
         let mut worst = None;
-        for mark in self.all_marks(points) {
+        self.any_mark(points, |mark| {
             let reach = self.reached(stream, mark, level);
             worst = worst.max(Some(reach));
-            if reach == Reach::Not {
-                break;
-            }
-        }
+            reach == Reach::Not
+        });
         match worst {
             None => Reach::Settled,
             // What the stream freed itself is its own, though the free came after others by the legacy stream's rules.
@@ -275,6 +275,8 @@ impl Order<'_> {
 
     /// The points that a tied stream comes after by the rules of the legacy default stream alone, as uses of the block that
     /// it is given.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn implied_only(&self, stream: usize, points: &Points) -> Points {
         let mut kept = Points::NONE;
         if points.wants_epoch_at_free() {
@@ -291,12 +293,14 @@ impl Order<'_> {
 
     /// Whether the points are complete.
     pub(crate) fn all_settled(&self, points: &Points, level: Level) -> bool {
-        self.all_marks(points).all(|mark| self.settled(mark, level))
+        !self.any_mark(points, |mark| !self.settled(mark, level))
     }
 
-    /// As [`merged`](Self::merged), where all positions are of one live stream and each other one of the device, if there is
+    /// As [`merge`](Self::merge), where all positions are of one live stream and each other one of the device, if there is
     /// any, comes after them: then the two blocks are one to each stream. O(streams), mostly O(1).
-    pub(crate) fn merged_common(&self, a: &Points, b: &Points, device: DeviceId) -> Option<Points> {
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn merged_common(&self, a: &Points, b: &Points, device: DeviceId) -> Option<Mark> {
         if a.epoch().is_some() || b.epoch().is_some() {
             return None;
         }
@@ -306,7 +310,7 @@ impl Order<'_> {
         let owned = owner.tenancy == Tenancy::Live && owner.device == device && a.marks().chain(b.marks()).all(own);
         let others = || self.streams().filter(|(slot, s)| *slot != later.stream && s.device == device);
         let mut live = others().filter(|(_, s)| s.tenancy == Tenancy::Live);
-        (owned && live.all(|(slot, _)| later.seq <= self.clock(slot, later.stream))).then(|| Points::one(later))
+        (owned && live.all(|(slot, _)| later.seq <= self.clock(slot, later.stream))).then_some(later)
     }
 
     /// The later of all positions of two neighbours, where all are of one stream.
@@ -320,9 +324,18 @@ impl Order<'_> {
 
     /// The points of two neighbouring holes as one. Addresses that one stream has yet to unmap wait for the last of them:
     /// others find addresses elsewhere. Those that are there for all stay apart from them.
-    pub(crate) fn merged_holes(&self, a: &Points, b: &Points) -> Option<Points> {
-        let left = || if a.is_empty() || b.is_empty() { None } else { self.later(a, b).map(Points::one) };
-        self.merged(a, b, Level::Known).or_else(left)
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn merge_holes(&self, a: &Points, b: &Points, into: &mut Points) -> bool {
+        if self.merge(a, b, Level::Known, into) {
+            return true;
+        }
+        if a.is_empty() || b.is_empty() {
+            return false;
+        }
+        let Some(later) = self.later(a, b) else { return false };
+        *into = Points::one(later);
+        true
     }
 
     /// The later of two positions, in words, where both are of one stream and nobody else knows either.
@@ -334,41 +347,82 @@ impl Order<'_> {
         unknown.then_some(if a < b { second } else { first })
     }
 
-    /// The points of two neighbours as one block, where no stream loses by it (DESIGN: splitting and merging).
-    pub(crate) fn merged(&self, a: &Points, b: &Points, level: Level) -> Option<Points> {
+    /// The points of two neighbours as one block, where no stream loses by it (DESIGN: splitting and merging): written where
+    /// they may merge. Not returned, since several of a call's frames would hold them.
+    pub(crate) fn merge(&self, a: &Points, b: &Points, level: Level, into: &mut Points) -> bool {
         if a == b {
-            return Some(*a);
+            *into = *a;
+            return true;
         }
         if self.all_settled(a, level) && self.all_settled(b, level) {
-            return Some(Points::NONE);
+            *into = Points::NONE;
+            return true;
         }
         // The same streams on both sides, and of each nobody knows one position but not the other.
         let alike = |x: Mark| {
-            let y = b.marks().find(|y| y.stream == x.stream)?;
+            let y = b.words().iter().map(|&word| Mark::of_word(word)).find(|y| y.stream == x.stream)?;
             let unknown =
                 x.seq == y.seq || plant::on(Plant::MergeTooFar) || self.stream(x.stream).shared < x.seq.min(y.seq);
             unknown.then_some(Mark { stream: x.stream, seq: x.seq.max(y.seq) })
         };
-        if a.epoch() != b.epoch() || a.marks().count() != b.marks().count() {
-            return None;
+        if a.epoch() != b.epoch() || a.words().len() != b.words().len() {
+            return false;
         }
-        let mut merged = *a;
-        for mark in a.marks() {
-            merged.put(alike(mark)?);
+        *into = *a;
+        for &word in a.words() {
+            let Some(mark) = alike(Mark::of_word(word)) else { return false };
+            into.put(mark);
         }
-        Some(merged)
+        true
     }
 }
 
-impl<'a> Order<'a> {
-    /// The marks of an epoch, one a stream.
-    pub(crate) fn epoch_marks<'o>(&'o self, epoch: usize) -> impl Iterator<Item = Mark> + use<'o, 'a> {
-        self.snapshots.row(Self::epoch_row(epoch)).entries.iter().enumerate().map(|(stream, &seq)| Mark { stream, seq })
+impl Order<'_> {
+    /// Whether any position that the points stand for is what is looked for. As by [`all_marks`](Self::all_marks), with less
+    /// on the stack.
+    #[inline]
+    pub(crate) fn any_mark(&self, points: &Points, mut looked_for: impl FnMut(Mark) -> bool) -> bool {
+        for &word in points.words() {
+            if looked_for(Mark::of_word(word)) {
+                return true;
+            }
+        }
+        let Some(epoch) = points.epoch() else { return false };
+        let entries = self.snapshots.row(Self::epoch_row(epoch)).entries;
+        entries.iter().enumerate().any(|(stream, &seq)| looked_for(Mark { stream, seq }))
     }
 
     /// All positions that the points stand for.
-    pub(crate) fn all_marks<'o>(&'o self, points: &Points) -> impl Iterator<Item = Mark> + use<'o, 'a> {
-        let epoch = points.epoch().map(|epoch| self.epoch_marks(epoch));
-        points.marks().chain(epoch.into_iter().flatten())
+    pub(crate) fn all_marks(&self, points: &Points) -> AllMarks<'_> {
+        let epoch = points.epoch().map(|epoch| self.snapshots.row(Self::epoch_row(epoch)).entries);
+        AllMarks { marks: points.marks(), stream: 0, epoch: epoch.unwrap_or_default() }
+    }
+}
+
+/// The positions of points, then those of their epoch, one a stream.
+pub(crate) struct AllMarks<'o> {
+    marks: Marks,
+    /// The stream of the epoch's first that is left.
+    stream: usize,
+    epoch: &'o [Seq],
+}
+
+impl Iterator for AllMarks<'_> {
+    type Item = Mark;
+
+    #[inline]
+    fn next(&mut self) -> Option<Mark> {
+        self.marks.next().or_else(|| self.next_of_epoch())
+    }
+}
+
+impl AllMarks<'_> {
+    #[cold]
+    fn next_of_epoch(&mut self) -> Option<Mark> {
+        let (&seq, rest) = self.epoch.split_first()?;
+        let stream = self.stream;
+        self.stream = stream.wrapping_add(1);
+        self.epoch = rest;
+        Some(Mark { stream, seq })
     }
 }

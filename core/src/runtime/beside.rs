@@ -73,24 +73,29 @@ impl Facts<'_> {
                 return self.order.settled(one, level) && self.order.settled(other, level);
             }
         }
-        self.mergeable(first, second).is_some()
+        self.mergeable(first, second)
     }
 
     /// A question about the block or a neighbour, by a marker that is laid already, where the pool uses what it learns so.
+    #[cfg_attr(feature = "compact", inline(never))]
     fn question_beside(&mut self, slot: usize, beside: [Option<usize>; 2], call: u64) -> Option<Question> {
         let pool = self.blocks.get(slot).pool();
         let asks = beside != [None; 2] && self.pool(pool).reuse.contains(Reuse::OPPORTUNISTIC);
         if !asks || !self.pool_mut(pool).asking.is_due() {
             return None;
         }
-        let blocks = core::iter::once(slot).chain(beside.into_iter().flatten());
-        let marks = blocks.flat_map(|slot| self.order.all_marks(&self.blocks.get(slot).points()));
-        let mut open = marks
-            .filter(|&mark| !self.order.settled(mark, Level::Known) && self.order.stream(mark.stream).asked < call);
-        open.find_map(|mark| match self.order.covered_by(mark) {
-            about @ CoveredBy::Marker { .. } => Some(Question { stream: mark.stream, about }),
-            CoveredBy::Stream { .. } | CoveredBy::Nothing => None,
-        })
+        let [before, after] = beside;
+        for slot in [Some(slot), before, after].into_iter().flatten() {
+            for mark in self.order.all_marks(&self.blocks.get(slot).points()) {
+                if !self.order.settled(mark, Level::Known)
+                    && self.order.stream(mark.stream).asked < call
+                    && let about @ CoveredBy::Marker { .. } = self.order.covered_by(mark)
+                {
+                    return Some(Question { stream: mark.stream, about });
+                }
+            }
+        }
+        None
     }
 
     /// Joins a free block with what is one with it.

@@ -8,9 +8,9 @@ use crate::driver::DriverError;
 use crate::error::{ArenaFull, Point};
 use crate::facts::Facts;
 use crate::growth::Growth;
-use crate::id::DeviceId;
 use crate::order::{Mark, Points};
 use crate::plant::{self, Plant};
+use crate::release::Releasable;
 use crate::reuse::{Ask, is_settled};
 use crate::trace::{MapReason, Record, UnmapReason};
 use crate::units::{Bytes, DevicePtr};
@@ -50,6 +50,8 @@ pub(super) struct Grow {
     spare: u64,
     at: u64,
     doing: Doing,
+    /// Where granules are to be taken next.
+    chosen: Releasable,
     moving: Option<Moving>,
     unmapping: Timing,
     /// When the place can be mapped: as the hole was unmapped.
@@ -77,13 +79,10 @@ pub(super) enum Failure {
 /// What a growth wants next.
 pub(super) enum Grown {
     Do(Action),
-    /// The run is mapped; it and what lies beside it are in transit.
-    Ready {
-        run: usize,
-        growth: Growth,
-        /// Where it is there for others.
-        points: Points,
-    },
+    /// The run is mapped; it and what lies beside it are in transit until [`Grow::finish`].
+    Ready,
+    /// The driver has taken everything back.
+    Undone,
     /// So many bytes were lacking.
     Failed(Failure, u64),
 }
@@ -108,8 +107,7 @@ impl State<'_> {
         pool.begin_transit();
         let (offset, granularity) = (Bytes(growth.from.wrapping_sub(pool.base)), pool.granularity);
         let granules = growth.bytes().checked_div(granularity).unwrap_or(0) as u32;
-        let (pool, stream) = (self.facts.pool_id(ask.pool), self.facts.order.stream_id(ask.stream));
-        self.record_frequent(move |_| Record::GrowPlanned { pool, stream, call, offset, granules });
+        self.log_planned(ask, call, offset, granules);
         Ok(Grow {
             pool: ask.pool,
             stream: ask.stream,
@@ -120,6 +118,7 @@ impl State<'_> {
             spare,
             at: growth.from,
             doing: Doing::Nothing,
+            chosen: Releasable { block: 0, from: 0, to: 0 },
             moving: None,
             unmapping: Timing::Now,
             hole: if settled { Timing::Now } else { Timing::InOrder },
@@ -133,45 +132,80 @@ impl State<'_> {
     }
 }
 
+impl State<'_> {
+    #[cfg_attr(feature = "compact", inline(never))]
+    fn log_planned(&mut self, ask: &Ask, call: u64, offset: Bytes, granules: u32) {
+        let (pool, stream) = (self.facts.pool_id(ask.pool), self.facts.order.stream_id(ask.stream));
+        self.record_frequent(move |_| Record::GrowPlanned { pool, stream, call, offset, granules });
+    }
+}
+
+#[inline(never)]
+fn is_run_settled(facts: &Facts<'_>, run: &Releasable) -> bool {
+    let mut blocks = facts.blocks.walk(Link::to(run.block)).take_while(|(_, block)| block.at < run.to);
+    blocks.all(|(_, block)| is_settled(facts, block))
+}
+
 impl Grow {
+    #[inline(never)]
     pub(super) fn advance(&mut self, state: &mut State<'_>, ask: &Ask, outcome: Option<Outcome>) -> Grown {
         if let Some(outcome) = outcome {
-            self.commit(state, outcome);
-        }
-        if self.failure.is_some() {
-            if self.lacking == 0 {
-                self.lacking = self.needed.saturating_sub(self.at);
-            }
-            return self.undo(state);
-        }
-        if self.at == self.growth.to && matches!(self.doing, Doing::Nothing) {
-            return self.ready(state);
-        }
-        match self.next(state, ask) {
-            Ok(action) => Grown::Do(action),
-            Err(failure) => {
-                (self.failure, self.lacking) = (Some(failure), self.needed.saturating_sub(self.at));
-                self.undo(state)
+            let doing = core::mem::replace(&mut self.doing, Doing::Nothing);
+            match outcome {
+                Ok(answer) => self.commit(state, doing, answer),
+                Err(error) => self.commit_failure(state, doing, error),
             }
         }
+        if self.failure.is_none() {
+            if self.at == self.growth.to && matches!(self.doing, Doing::Nothing) {
+                self.end_taking(state);
+                return self.ready(state);
+            }
+            if let Some(action) = self.carry_on(state) {
+                return Grown::Do(action);
+            }
+            self.end_taking(state);
+            if self.choose(state, ask) {
+                self.take_up(state);
+            }
+            let next = self.take_next(state).or_else(|| self.create(state));
+            if let Some(action) = next {
+                return Grown::Do(action);
+            }
+        }
+        if self.lacking == 0 {
+            self.lacking = self.needed.saturating_sub(self.at);
+        }
+        self.end_taking(state);
+        let grown = self.undo(state);
+        if matches!(grown, Grown::Undone) {
+            self.settle_back(state);
+            self.log_abort(state);
+            return Grown::Failed(self.failure.unwrap_or(Failure::NoRoom), self.lacking);
+        }
+        grown
     }
 
     /// All is mapped that was asked for.
+    #[inline(never)]
     fn ready(&mut self, state: &mut State<'_>) -> Grown {
-        self.end_taking(state);
         self.log_mapped(state);
         state.facts.pool_mut(self.pool).end_transit();
-        let points = self.behind.map_or(Points::NONE, Points::one);
-        Grown::Ready { run: self.run, growth: self.growth, points }
+        Grown::Ready
     }
 
-    fn commit(&mut self, state: &mut State<'_>, outcome: Outcome) {
+    /// Makes the run one with what lies beside it, and cuts out what was asked for.
+    #[inline]
+    pub(super) fn finish(&self, state: &mut State<'_>, ask: &Ask) -> usize {
+        state.note_points_of_growth(self.run, &self.growth);
+        // Where it is there for others.
+        let fresh = self.behind.map_or(Points::NONE, Points::one);
+        state.finish_grow(ask, self.run, &self.growth, fresh)
+    }
+
+    #[inline(never)]
+    fn commit(&mut self, state: &mut State<'_>, doing: Doing, answer: Answer) {
         let granularity = state.facts.pool(self.pool).granularity;
-        let doing = core::mem::replace(&mut self.doing, Doing::Nothing);
-        if let Err(error) = outcome {
-            self.commit_failure(state, doing, error);
-            return;
-        }
         match doing {
             Doing::Taking { granule } => {
                 state.facts.granules.unmapped(granule);
@@ -183,7 +217,7 @@ impl Grow {
                 self.doing = Doing::Mapping { granule, reason: MapReason::Remap };
             }
             Doing::Creating { granule, reason } => {
-                if let Ok(Answer::Handle(handle)) = outcome {
+                if let Answer::Handle(handle) = answer {
                     state.facts.granules.created(granule, handle);
                 }
                 let pool = state.facts.pool_mut(self.pool);
@@ -224,6 +258,7 @@ impl Grow {
         }
     }
 
+    #[inline(never)]
     fn commit_failure(&mut self, state: &mut State<'_>, doing: Doing, error: DriverError) {
         let granularity = state.facts.pool(self.pool).granularity;
         let failure = Failure::Driver(error);
@@ -253,6 +288,7 @@ impl Grow {
         self.failure = self.failure.or(Some(failure));
     }
 
+    #[inline(never)]
     fn quarantine(&self, state: &mut State<'_>, granule: usize, after: Mark) {
         state.facts.granules.quarantine(granule, after);
         let pool = state.facts.pool_id(self.pool);
@@ -266,47 +302,64 @@ impl Grow {
         self.ordered || self.hole == Timing::InOrder || moved
     }
 
-    /// The driver call that brings the next granule nearer.
-    fn next(&mut self, state: &mut State<'_>, ask: &Ask) -> Result<Action, Failure> {
-        let pool = *state.facts.pool(self.pool);
-        let native = state.native(ask.stream);
-        if let Doing::Mapping { granule, reason } = self.doing {
-            let handle = state.facts.granules.get(granule).handle;
-            // A new granule goes into a hole that is there for all at once, and is there for all.
-            let stream = self.is_ordered(reason).then_some(native);
-            self.ordered |= stream.is_some();
-            return Ok(Action::Map { device: pool.device, at: DevicePtr(self.at), handle, stream });
+    /// The driver call that follows from the last one.
+    #[inline(never)]
+    fn carry_on(&mut self, state: &State<'_>) -> Option<Action> {
+        let Doing::Mapping { granule, reason } = self.doing else { return self.take_next(state) };
+        let handle = state.facts.granules.get(granule).handle;
+        // A new granule goes into a hole that is there for all at once, and is there for all.
+        let stream = self.is_ordered(reason).then(|| state.native(self.stream));
+        self.ordered |= stream.is_some();
+        let device = state.facts.pool(self.pool).device;
+        Some(Action::Map { device, at: DevicePtr(self.at), handle, stream })
+    }
+
+    /// The driver call that makes a granule; nothing, and why, where there is no room for one.
+    #[inline(never)]
+    fn create(&mut self, state: &mut State<'_>) -> Option<Action> {
+        let pool = state.facts.pool(self.pool);
+        let (device, granularity, headroom) = (pool.device, pool.granularity, pool.headroom());
+        if headroom < granularity {
+            self.failure = Some(Failure::NoRoom);
+            return None;
         }
-        if let Some(action) = self.take_next(state, pool.device) {
-            return Ok(action);
-        }
-        self.end_taking(state);
-        // Nothing is moved for what nobody asked for yet, nor for what is created rather.
-        let spare = self.spare.min(pool.headroom());
-        let wanted = self.needed.saturating_sub(self.at).saturating_sub(spare);
-        if let Some(next) = ask.next_to_move(&state.facts, &self.growth, wanted) {
-            let blocks = state.facts.blocks.walk(Link::to(next.block)).take_while(|(_, block)| block.at < next.to);
-            let settled = blocks.into_iter().all(|(_, block)| is_settled(&state.facts, block));
-            self.unmapping = if settled { Timing::Now } else { Timing::InOrder };
-            // Where the arena has no slot to cut the block with, memory is created instead.
-            self.moving = state.facts.begin_moving(next).ok();
-            if let Some(action) = self.take_next(state, pool.device) {
-                return Ok(action);
+        let granule = match state.facts.granules.begin(self.pool) {
+            Ok(granule) => granule,
+            Err(full) => {
+                self.failure = Some(Failure::Arena(full));
+                return None;
             }
-        }
-        if pool.headroom() < pool.granularity {
-            return Err(Failure::NoRoom);
-        }
-        let granule = state.facts.granules.begin(self.pool).map_err(Failure::Arena)?;
-        let slot = state.facts.pool_mut(self.pool);
-        slot.coming = slot.coming.saturating_add(slot.granularity);
-        let reason = if spare >= pool.granularity { MapReason::Spare } else { MapReason::Grow };
+        };
+        let pool = state.facts.pool_mut(self.pool);
+        pool.coming = pool.coming.saturating_add(granularity);
+        let spare = self.spare.min(headroom) >= granularity;
+        let reason = if spare { MapReason::Spare } else { MapReason::Grow };
         self.doing = Doing::Creating { granule, reason };
-        Ok(Action::Create { device: pool.device })
+        Some(Action::Create { device })
+    }
+
+    /// Chooses free memory to take granules out of; says whether there is any. Nothing is moved for what nobody asked for yet,
+    /// nor for what is created rather.
+    #[inline(never)]
+    fn choose(&mut self, state: &State<'_>, ask: &Ask) -> bool {
+        let spare = self.spare.min(state.facts.pool(self.pool).headroom());
+        let wanted = self.needed.saturating_sub(self.at).saturating_sub(spare);
+        let next = ask.next_to_move(&state.facts, &self.growth, wanted);
+        self.chosen = next.unwrap_or(Releasable { block: 0, from: 0, to: 0 });
+        next.is_some()
+    }
+
+    /// Begins to take granules out of what was chosen. Where the arena has no slot to cut the block with, memory is created
+    /// instead.
+    #[inline(never)]
+    fn take_up(&mut self, state: &mut State<'_>) {
+        let settled = is_run_settled(&state.facts, &self.chosen);
+        self.unmapping = if settled { Timing::Now } else { Timing::InOrder };
+        self.moving = state.facts.begin_moving(self.chosen).ok();
     }
 
     /// Unmaps the next granule of the block that granules are taken from.
-    fn take_next(&mut self, state: &State<'_>, device: DeviceId) -> Option<Action> {
+    fn take_next(&mut self, state: &State<'_>) -> Option<Action> {
         let moving = self.moving.filter(|moving| moving.at < moving.to)?;
         let granule = state.facts.granules.at(moving.at)?;
         self.doing = Doing::Taking { granule };
@@ -314,26 +367,38 @@ impl Grow {
             Timing::Now => None,
             Timing::InOrder => Some(state.native(self.stream)),
         };
+        let device = state.facts.pool(self.pool).device;
         Some(Action::Unmap { device, at: DevicePtr(moving.at), stream })
     }
 
     fn end_taking(&mut self, state: &mut State<'_>) {
-        let Some(mut moving) = self.moving.take() else { return };
+        if self.moving.is_some() {
+            self.end_move(state);
+        }
+    }
+
+    #[inline(never)]
+    fn end_move(&mut self, state: &mut State<'_>) {
+        let Some(moving) = &self.moving else { return };
         let from = state.facts.blocks.get(moving.block).at;
         let granules = core::mem::replace(&mut self.taken, 0);
         let in_order = self.unmapping == Timing::InOrder && granules > 0;
         let behind = in_order.then(|| state.tick_after(self.stream));
-        moving.points = behind.map_or(Points::NONE, Points::one);
-        state.facts.end_moving(moving);
+        state.facts.end_moving(moving, behind);
+        self.moving = None;
+        if granules > 0 {
+            self.log_taken(state, from, granules, behind);
+        }
+    }
+
+    #[inline(never)]
+    fn log_taken(&self, state: &mut State<'_>, from: u64, granules: u32, behind: Option<Mark>) {
         let (pool, reason) = (state.facts.pool_id(self.pool), UnmapReason::Remap);
         let offset = Bytes(from.wrapping_sub(state.facts.pool(self.pool).base));
-        match behind.map(|mark| state.facts.order.point(mark)) {
-            Some(Point { stream, seq }) => {
-                state.record(Record::UnmappedInOrder { pool, stream, seq, offset, granules, reason });
-            }
-            None if granules > 0 => state.record(Record::Unmapped { pool, offset, granules, reason }),
-            None => {}
-        }
+        state.record(match behind.map(|mark| state.facts.order.point(mark)) {
+            Some(Point { stream, seq }) => Record::UnmappedInOrder { pool, stream, seq, offset, granules, reason },
+            None => Record::Unmapped { pool, offset, granules, reason },
+        });
     }
 
     fn count_mapped(&mut self, state: &mut State<'_>, reason: MapReason) {
@@ -344,13 +409,14 @@ impl Grow {
         self.mapped.1 = self.mapped.1.wrapping_add(1);
     }
 
+    #[inline(never)]
     fn log_mapped(&mut self, state: &mut State<'_>) {
         let (reason, granules) = self.mapped;
         self.mapped.1 = 0;
         if granules == 0 {
             return;
         }
-        let facts = *state.facts.pool(self.pool);
+        let facts = state.facts.pool(self.pool);
         let bytes = u64::from(granules).wrapping_mul(facts.granularity);
         let offset = Bytes(self.at.wrapping_sub(bytes).wrapping_sub(facts.base));
         let pool = state.facts.pool_id(self.pool);
@@ -365,6 +431,7 @@ impl Grow {
     }
 
     /// What cannot be unmapped now stays where it is, offered to nobody, until a release tries again.
+    #[inline(never)]
     fn set_aside(&mut self, state: &mut State<'_>) {
         let granularity = state.facts.pool(self.pool).granularity;
         if self.ordered {
@@ -380,6 +447,7 @@ impl Grow {
 
     /// What is there is enough for the malloc: the rest of an eager growth stays a hole. False: the arena has no slot to
     /// cut it off.
+    #[inline(never)]
     fn shorten(&mut self, state: &mut State<'_>) -> bool {
         let points = state.facts.blocks.get(self.run).points();
         let Ok(rest) = state.facts.cut(self.run, self.at.wrapping_sub(self.growth.from)) else { return false };
@@ -390,12 +458,12 @@ impl Grow {
     }
 
     /// Takes everything back, one driver call at a time.
+    #[inline(never)]
     fn undo(&mut self, state: &mut State<'_>) -> Grown {
-        self.end_taking(state);
-        let pool = *state.facts.pool(self.pool);
+        let device = state.facts.pool(self.pool).device;
         if let Doing::Discarding { granule } = self.doing {
             let handle = state.facts.granules.get(granule).handle;
-            return Grown::Do(Action::Destroy { device: pool.device, handle });
+            return Grown::Do(Action::Destroy { device, handle });
         }
         if self.at >= self.needed && self.shorten(state) {
             return self.ready(state);
@@ -408,34 +476,49 @@ impl Grow {
         }
         if self.at > self.growth.from && !plant::on(Plant::LostUndo) {
             if first {
-                let granules = self.at.wrapping_sub(self.growth.from).checked_div(pool.granularity).unwrap_or(0) as u32;
-                let (id, offset) = (state.facts.pool_id(self.pool), Bytes(self.growth.from.wrapping_sub(pool.base)));
-                state.record(Record::Unmapped { pool: id, offset, granules, reason: UnmapReason::Undo });
+                self.log_undo(state);
             }
-            let at = self.at.wrapping_sub(pool.granularity);
+            let at = self.at.wrapping_sub(state.facts.pool(self.pool).granularity);
             if let Some(granule) = state.facts.granules.at(at) {
                 self.doing = Doing::UndoingMap { granule };
-                return Grown::Do(Action::Unmap { device: pool.device, at: DevicePtr(at), stream: None });
+                return Grown::Do(Action::Unmap { device, at: DevicePtr(at), stream: None });
             }
             state.fail("a granule that was just mapped is not there");
         }
+        Grown::Undone
+    }
+
+    #[inline(never)]
+    fn log_undo(&self, state: &mut State<'_>) {
+        let pool = state.facts.pool(self.pool);
+        let granules = self.at.wrapping_sub(self.growth.from).checked_div(pool.granularity).unwrap_or(0) as u32;
+        let (id, offset) = (state.facts.pool_id(self.pool), Bytes(self.growth.from.wrapping_sub(pool.base)));
+        state.record(Record::Unmapped { pool: id, offset, granules, reason: UnmapReason::Undo });
+    }
+
+    #[inline(never)]
+    fn log_abort(&self, state: &mut State<'_>) {
+        let pool = state.facts.pool_id(self.pool);
+        state.record(Record::GrowAborted { pool, call: self.call });
+    }
+
+    /// All is taken back.
+    #[inline(never)]
+    fn settle_back(&self, state: &mut State<'_>) {
         state.facts.each_beside(self.run, &self.growth, Facts::settle_free);
         if state.facts.blocks.get(self.run).state() == block::State::Transit {
             // What it waited for as a hole is still its own.
-            let points = state.facts.blocks.get(self.run).points();
-            state.facts.settle_hole(self.run, points);
+            state.facts.settle_own_hole(self.run);
         }
         state.facts.pool_mut(self.pool).end_transit();
-        let pool = state.facts.pool_id(self.pool);
-        state.record(Record::GrowAborted { pool, call: self.call });
-        Grown::Failed(self.failure.unwrap_or(Failure::NoRoom), self.lacking)
     }
 }
 
 impl State<'_> {
     /// Joins the run with the blocks beside it, cuts the malloc's bytes out and makes the rest free. Where the arena has
     /// no slot for the rest, the malloc gets it too.
-    pub(super) fn finish_grow(&mut self, ask: &Ask, run: usize, growth: &Growth, fresh: Points) -> usize {
+    #[inline(never)]
+    fn finish_grow(&mut self, ask: &Ask, run: usize, growth: &Growth, fresh: Points) -> usize {
         self.facts.set_points(run, fresh);
         self.facts.blocks.get_mut(run).set_class(ask.class);
         let spare = growth.end.wrapping_sub(growth.start).saturating_sub(ask.size);
@@ -467,9 +550,7 @@ impl State<'_> {
             && let Some(missing) = size.checked_sub(self.facts.blocks.get(slot).size).filter(|&bytes| bytes > 0)
         {
             self.cut_rest(next, missing);
-            let mut points = self.facts.blocks.get(slot).points();
-            points.add_all(&self.facts.blocks.get(next).points());
-            self.facts.join(slot, points);
+            self.facts.join_all(slot, next);
         }
     }
 

@@ -12,8 +12,9 @@ use super::release::Release;
 use super::state::{Lay, completion};
 use super::{Action, Outcome, Plan, State, Step};
 use crate::driver::{Completion, DriverErrorKind};
-use crate::error::{MallocError, OutOfMemory, Unusable};
-use crate::order::{Flight, Level, Reach};
+use crate::error::{ArenaFull, MallocError, OutOfMemory, Unusable};
+use crate::growth::Growth;
+use crate::order::{Flight, Level};
 use crate::plant::{self, Plant};
 use crate::policy::Reuse;
 use crate::release;
@@ -32,6 +33,11 @@ enum Doing {
     Laying(Lay),
     Asking(Question, Option<Flight>),
     Waiting(Dependency),
+    /// Not yet: where it will grow, and how much of that can be moved.
+    Planned {
+        growth: Growth,
+        movable: u64,
+    },
     Growing(Grow),
     Releasing(Release),
     Blocking(Question, Option<Flight>),
@@ -39,6 +45,8 @@ enum Doing {
     Pressing {
         changes: u64,
     },
+    /// Nothing any more: the call is refused.
+    Refused(MallocError),
 }
 
 /// What comes before a block is taken.
@@ -95,8 +103,51 @@ pub(super) struct Malloc {
     no_range: bool,
 }
 
+/// Why a search or a rung ends the call.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Cause {
+    /// Nothing helped.
+    Exhausted,
+    /// No slot was left for what is over of a block.
+    Full(ArenaFull),
+    /// Only a driver call could help, from a handler.
+    Busy,
+}
+
+/// What comes next. Each is a method of the plan that ends before the next one begins, so that a call needs stack for the
+/// deepest of them, not for a chain.
+enum Turn {
+    /// Search again.
+    Search,
+    /// Nothing is usable as it is: the rungs, from where the call stands.
+    Climb,
+    /// Take what was found.
+    Take(Choice),
+    /// Where no slot was left for what is over of it: search once more, when all is joined that can be.
+    TakeAfterSweep(ArenaFull),
+    /// Join what can be joined and look again, before a growth.
+    Sweep,
+    /// Plan a growth.
+    Plan,
+    /// Begin the planned growth.
+    Begin,
+    /// Cut what was asked for out of the growth.
+    Finish,
+    /// Hand out the block in this slot.
+    Publish(usize, Source),
+    /// Go on with the growth.
+    Grow(Option<Outcome>),
+    /// Go on with the release.
+    Release(Option<Outcome>),
+    Do(Action),
+    /// Let another call that is in flight go on, then search again.
+    Wait,
+    End(Result<DevicePtr, Cause>),
+}
+
 impl Plan for Malloc {
-    type Output = Result<DevicePtr, MallocError>;
+    /// Nothing where it was refused: see [`Malloc::refusal`].
+    type Output = Option<DevicePtr>;
 
     fn advance(&mut self, state: &mut State<'_>, outcome: Option<Outcome>) -> Step<Self::Output> {
         if !self.begun {
@@ -104,27 +155,42 @@ impl Plan for Malloc {
             match self.begin(state) {
                 Ok(None) => {}
                 Ok(Some(action)) => return Step::Do(action),
-                Err(error) => return Step::Done(Err(state.refuse_malloc(&self.request, error))),
+                Err(Refused) => return Step::Done(None),
             }
         }
-        let step = match self.resume(state, outcome) {
-            Some(step) => step,
-            None => self.climb(state),
-        };
-        if let Step::Done(result) = &step {
-            let result = *result;
-            state.unpin_pool(self.ask.pool);
-            state.unpin_stream(self.ask.stream);
-            return Step::Done(result.map_err(|e| state.refuse_malloc(&self.request, e)));
+        let mut turn = outcome.map_or(Turn::Search, |outcome| self.resume(state, outcome));
+        loop {
+            turn = match turn {
+                Turn::Search => self.search(state),
+                Turn::Climb => self.climb(state),
+                Turn::Take(choice) => self.take(state, choice),
+                Turn::TakeAfterSweep(full) => self.take_after_sweep(state, full),
+                Turn::Sweep => self.sweep(state),
+                Turn::Publish(slot, source) => Turn::End(Ok(self.publish(state, slot, source))),
+                Turn::Plan => self.plan_growth(state),
+                Turn::Begin => self.begin_growth(state),
+                Turn::Finish => self.finish_growth(state),
+                Turn::Grow(outcome) => self.continue_growth(state, outcome),
+                Turn::Release(outcome) => self.continue_release(state, outcome),
+                Turn::Do(action) => return Step::Do(action),
+                Turn::Wait => return Step::Wait,
+                Turn::End(result) => return Step::Done(self.end(state, result)),
+            }
         }
-        step
     }
 }
 
+/// The call was refused, and the plan says why.
+struct Refused;
+
 impl Malloc {
     /// Checks everything, takes a position on the stream, and lays the marker that is due.
-    fn begin(&mut self, state: &mut State<'_>) -> Result<Option<Action>, MallocError> {
-        self.ask = self.request.admit(&state.facts.order, &state.facts.pools)?.ask;
+    #[inline(never)]
+    fn begin(&mut self, state: &mut State<'_>) -> Result<Option<Action>, Refused> {
+        if !self.admit(state) {
+            self.refuse(state);
+            return Err(Refused);
+        }
         let Ask { pool, stream, .. } = self.ask;
         let marker = match self.patience {
             Patience::Full => state.plan_marker(stream),
@@ -139,79 +205,131 @@ impl Malloc {
         }))
     }
 
-    /// Commits what the driver did. `None`: search again.
-    fn resume(
-        &mut self,
-        state: &mut State<'_>,
-        outcome: Option<Outcome>,
-    ) -> Option<Step<Result<DevicePtr, MallocError>>> {
-        let outcome = outcome?;
-        match core::mem::replace(&mut self.doing, Doing::Nothing) {
-            Doing::Nothing => None,
-            Doing::Laying(lay) => {
-                state.commit_marker(lay, outcome);
-                None
+    /// Whether nothing speaks against the call; else it is refused.
+    #[inline(never)]
+    fn admit(&mut self, state: &State<'_>) -> bool {
+        match self.request.admit(&state.facts.order, &state.facts.pools) {
+            Ok(admitted) => {
+                self.ask = admitted.ask;
+                true
             }
-            Doing::Asking(question, flight) => {
-                self.commit_question(state, question, flight, outcome);
-                None
-            }
-            Doing::Waiting(dependency) => {
-                self.commit_wait(state, dependency, &outcome);
-                None
-            }
-            Doing::Growing(grow) => self.continue_growth(state, grow, Some(outcome)),
-            Doing::Releasing(release) => self.continue_release(state, release, Some(outcome)),
-            Doing::Blocking(question, flight) => {
-                self.commit_block(state, question, flight, outcome);
-                None
-            }
-            Doing::Pressing { changes } => {
-                self.commit_pressure(state, changes, outcome);
-                None
+            Err(error) => {
+                self.doing = Doing::Refused(error);
+                false
             }
         }
     }
 
-    /// Searches, and where nothing is there, takes the next rung.
-    fn climb(&mut self, state: &mut State<'_>) -> Step<Result<DevicePtr, MallocError>> {
+    /// Why the call ended without an address.
+    pub(super) const fn refusal(&self) -> &MallocError {
+        match &self.doing {
+            Doing::Refused(error) => error,
+            // Not reached: who is refused says why.
+            _ => &MallocError::Unusable(Unusable::Busy),
+        }
+    }
+
+    /// Lets go of what the call named, and says in the log why it is refused.
+    #[inline(never)]
+    fn end(&mut self, state: &mut State<'_>, result: Result<DevicePtr, Cause>) -> Option<DevicePtr> {
+        if let Err(cause) = result {
+            match cause {
+                Cause::Exhausted => self.exhaust(state),
+                Cause::Full(full) => self.doing = Doing::Refused(MallocError::ArenaFull(full)),
+                Cause::Busy => self.doing = Doing::Refused(MallocError::Unusable(Unusable::Busy)),
+            }
+            self.refuse(state);
+        }
+        state.unpin_pool(self.ask.pool);
+        state.unpin_stream(self.ask.stream);
+        result.ok()
+    }
+
+    #[inline(never)]
+    fn refuse(&mut self, state: &mut State<'_>) {
+        if let Doing::Refused(error) = &self.doing {
+            state.refuse_malloc(&self.request, error);
+        }
+    }
+
+    /// Commits what the driver did.
+    #[inline(never)]
+    fn resume(&mut self, state: &mut State<'_>, outcome: Outcome) -> Turn {
+        match self.doing {
+            Doing::Growing(_) => return Turn::Grow(Some(outcome)),
+            Doing::Releasing(_) => return Turn::Release(Some(outcome)),
+            Doing::Nothing | Doing::Planned { .. } | Doing::Refused(_) => {}
+            Doing::Laying(lay) => {
+                self.doing = Doing::Nothing;
+                state.commit_marker(lay, outcome);
+            }
+            Doing::Asking(question, flight) => {
+                self.doing = Doing::Nothing;
+                self.commit_question(state, question, flight, outcome);
+            }
+            Doing::Waiting(dependency) => {
+                self.doing = Doing::Nothing;
+                self.commit_wait(state, dependency, &outcome);
+            }
+            Doing::Blocking(question, flight) => {
+                self.doing = Doing::Nothing;
+                self.commit_block(state, question, flight, outcome);
+            }
+            Doing::Pressing { changes } => {
+                self.doing = Doing::Nothing;
+                self.commit_pressure(state, changes, outcome);
+            }
+        }
+        Turn::Search
+    }
+
+    /// Searches for what is usable now.
+    #[inline(never)]
+    fn search(&mut self, state: &mut State<'_>) -> Turn {
         while let Some(choice) = self.ask.choose(&state.facts) {
             match self.before_cut(state, choice) {
-                Before::Nothing => return Step::Done(self.take(state, choice)),
+                Before::Nothing => return Turn::Take(choice),
                 Before::Joined => {}
-                Before::Do(action) => return Step::Do(action),
+                Before::Do(action) => return Turn::Do(action),
             }
         }
         if self.patience == Patience::None {
-            return Step::Done(Err(MallocError::Unusable(Unusable::Busy)));
+            return Turn::End(Err(Cause::Busy));
         }
         self.number(state);
+        Turn::Climb
+    }
+
+    /// Takes the next rung.
+    #[inline(always)]
+    fn climb(&mut self, state: &mut State<'_>) -> Turn {
         let rungs = self.rungs(state);
         while let Some(&rung) = rungs.get(self.rung) {
-            let step = match rung {
+            let turn = match rung {
                 Rung::Ask => self.question(state),
-                Rung::Grow => self.grow(state),
-                Rung::Mix => self.ask.choose_mixed(&state.facts).map(|choice| Step::Done(self.take(state, choice))),
+                Rung::Grow => Some(Turn::Sweep),
+                Rung::Mix => self.ask.choose_mixed(&state.facts).map(Turn::Take),
                 Rung::Wait => self.wait(state),
                 Rung::WaitAndGrow => self.wait_and_grow(state),
                 Rung::Others => self.release_others(state),
                 Rung::Block => self.block(state),
                 Rung::Press => self.press(state),
             };
-            if let Some(step) = step {
-                return step;
+            if let Some(turn) = turn {
+                return turn;
             }
             self.rung = self.rung.wrapping_add(1);
         }
         if state.facts.pool(self.ask.pool).transits > 0 {
             // What another thread is mapping or unmapping may be what is missing here: begin anew when it is done.
             self.begin_anew();
-            return Step::Wait;
+            return Turn::Wait;
         }
-        Step::Done(Err(self.exhausted(state)))
+        Turn::End(Err(Cause::Exhausted))
     }
 
     /// Joins a block that is to be cut with what lies beside it, or asks whether that can be.
+    #[inline(never)]
     fn before_cut(&mut self, state: &mut State<'_>, choice: Choice) -> Before {
         let Taken::Front(block) = choice.taken else { return Before::Nothing };
         let call = self.number(state);
@@ -251,20 +369,25 @@ impl Malloc {
         (self.wait_failed, self.grow_failed, self.no_range) = (false, false, false);
     }
 
-    fn take(&mut self, state: &mut State<'_>, choice: Choice) -> Result<DevicePtr, MallocError> {
-        let (slot, reach) = match state.take(&self.ask, choice) {
-            Ok(slot) => (slot, choice.reach),
-            Err(full) => self.take_after_sweep(state).ok_or(full)?,
-        };
-        Ok(self.publish(state, slot, self.ask.source(reach)))
+    #[inline(never)]
+    fn take(&mut self, state: &mut State<'_>, choice: Choice) -> Turn {
+        match state.take(&self.ask, choice) {
+            Ok(slot) => Turn::Publish(slot, self.ask.source(choice.reach)),
+            Err(full) => Turn::TakeAfterSweep(full),
+        }
     }
 
     /// What could be one block must not hold the slots that the call needs. O(blocks).
     #[cold]
-    fn take_after_sweep(&self, state: &mut State<'_>) -> Option<(usize, Reach)> {
+    #[inline(never)]
+    fn take_after_sweep(&self, state: &mut State<'_>, full: ArenaFull) -> Turn {
         state.facts.sweep_all();
-        let choice = self.ask.choose(&state.facts).or_else(|| self.ask.choose_mixed(&state.facts))?;
-        state.take(&self.ask, choice).ok().map(|slot| (slot, choice.reach))
+        let choice = self.ask.choose(&state.facts).or_else(|| self.ask.choose_mixed(&state.facts));
+        let taken = choice.and_then(|choice| Some((state.take(&self.ask, choice).ok()?, choice.reach)));
+        match taken {
+            Some((slot, reach)) => Turn::Publish(slot, self.ask.source(reach)),
+            None => Turn::End(Err(Cause::Full(full))),
+        }
     }
 
     fn publish(&self, state: &mut State<'_>, slot: usize, source: Source) -> DevicePtr {
@@ -274,19 +397,21 @@ impl Malloc {
     }
 
     /// Asks about one more stream.
-    fn question(&mut self, state: &mut State<'_>) -> Option<Step<Result<DevicePtr, MallocError>>> {
+    #[inline(never)]
+    fn question(&mut self, state: &mut State<'_>) -> Option<Turn> {
         if !state.facts.pool(self.ask.pool).reuse.contains(Reuse::OPPORTUNISTIC) {
             return None;
         }
         while let Some(question) = self.ask.question(&state.facts, self.call) {
             if let Some(action) = self.put(state, question) {
-                return Some(Step::Do(action));
+                return Some(Turn::Do(action));
             }
         }
         None
     }
 
     /// Puts a question to the driver, unless nobody can answer it. Its stream is not asked about again in this call.
+    #[inline(never)]
     fn put(&mut self, state: &mut State<'_>, question: Question) -> Option<Action> {
         state.facts.order.stream_mut(question.stream).asked =
             self.call.max(state.facts.order.stream(question.stream).asked);
@@ -295,6 +420,7 @@ impl Malloc {
         Some(Action::Query { what })
     }
 
+    #[inline(never)]
     fn commit_question(&mut self, state: &mut State<'_>, question: Question, flight: Option<Flight>, outcome: Outcome) {
         let answer = completion(outcome);
         state.facts.pool_mut(self.ask.pool).asking.note(answer.unwrap_or(Completion::Pending));
@@ -318,76 +444,108 @@ impl Malloc {
         self.ask.asked |= complete && state.facts.pool(self.ask.pool).reuse.contains(Reuse::OPPORTUNISTIC);
     }
 
-    fn grow(&mut self, state: &mut State<'_>) -> Option<Step<Result<DevicePtr, MallocError>>> {
+    /// What comes before a growth; nothing where that is of no use.
+    #[inline(never)]
+    fn sweep(&mut self, state: &mut State<'_>) -> Turn {
         // A pool that released something, or a stream that is complete, gives the growth another chance.
         if self.grow_failed && !self.grow_due {
-            return None;
+            return self.after_growth(state);
         }
         if state.facts.blocks.room() < SLOTS {
             state.facts.sweep_all();
         } else {
             state.facts.sweep(self.ask.pool);
         }
-        // The sweep may have joined what was apart.
-        if let Some(choice) = self.ask.choose(&state.facts) {
-            return Some(Step::Done(self.take(state, choice)));
-        }
+        // That may have joined what was apart.
+        self.ask.choose(&state.facts).map_or(Turn::Plan, Turn::Take)
+    }
+
+    /// Where to grow; nothing where there is no place for it.
+    #[inline(never)]
+    fn plan_growth(&mut self, state: &mut State<'_>) -> Turn {
         let growth = self.ask.growth(&state.facts);
         self.no_range = growth.is_none();
-        let growth = growth?;
+        let Some(growth) = growth else { return self.after_growth(state) };
         let movable = self.ask.movable(&state.facts, &growth);
         let spare = state.facts.pool(self.ask.pool).spare(self.ask.size);
-        if movable.saturating_add(spare) < growth.bytes() {
-            // Rather than creating memory, learn whether some that is free can be moved.
-            let question = self.ask.settling_question(&state.facts, self.call);
-            if let Some(action) = question.and_then(|question| self.put(state, question)) {
-                return Some(Step::Do(action));
-            }
-            if release::held(&state.facts, self.ask.pool).pending > 0 {
-                let device = state.facts.pool(self.ask.pool).device;
-                state.begin_burst(device);
-                // Not for this call: for the next, which can ask about it.
-                let due = if self.laid { None } else { state.plan_marker(self.ask.stream) };
-                self.laid = true;
-                if let Some((lay, action)) = due {
-                    self.doing = Doing::Laying(lay);
-                    return Some(Step::Do(action));
-                }
-            }
+        if movable.saturating_add(spare) < growth.bytes()
+            && let Some(action) = self.before_creating(state)
+        {
+            return Turn::Do(action);
         }
         self.grow_due = false;
+        self.doing = Doing::Planned { growth, movable };
+        Turn::Begin
+    }
+
+    #[inline(never)]
+    fn begin_growth(&mut self, state: &mut State<'_>) -> Turn {
+        let Doing::Planned { growth, movable } = self.doing else { return Turn::Search };
+        self.doing = Doing::Nothing;
         match state.begin_grow(&self.ask, growth, self.call, movable) {
-            Ok(grow) => self.continue_growth(state, grow, None),
+            Ok(grow) => self.doing = Doing::Growing(grow),
             Err(failure) => {
                 self.note(failure);
-                None
+                return self.after_growth(state);
+            }
+        }
+        Turn::Grow(None)
+    }
+
+    /// Rather than creating memory, learn whether some that is free can be moved.
+    #[inline(never)]
+    fn before_creating(&mut self, state: &mut State<'_>) -> Option<Action> {
+        let question = self.ask.settling_question(&state.facts, self.call);
+        if let Some(action) = question.and_then(|question| self.put(state, question)) {
+            return Some(action);
+        }
+        if release::held(&state.facts, self.ask.pool).pending == 0 {
+            return None;
+        }
+        let device = state.facts.pool(self.ask.pool).device;
+        state.begin_burst(device);
+        // Not for this call: for the next, which can ask about it.
+        let due = if self.laid { None } else { state.plan_marker(self.ask.stream) };
+        self.laid = true;
+        let (lay, action) = due?;
+        self.doing = Doing::Laying(lay);
+        Some(action)
+    }
+
+    /// Goes on with the growth that it is at.
+    #[inline(always)]
+    fn continue_growth(&mut self, state: &mut State<'_>, outcome: Option<Outcome>) -> Turn {
+        let (Doing::Growing(grow), resumed) = (&mut self.doing, outcome.is_some()) else { return Turn::Search };
+        match grow.advance(state, &self.ask, outcome) {
+            Grown::Do(action) => Turn::Do(action),
+            Grown::Ready => Turn::Finish,
+            // Not reached: the growth has ended then.
+            Grown::Undone => Turn::Search,
+            Grown::Failed(failure, lacking) => {
+                self.doing = Doing::Nothing;
+                self.lacking = lacking;
+                self.note(failure);
+                self.grow_failed = true;
+                if resumed { Turn::Search } else { self.after_growth(state) }
             }
         }
     }
 
-    fn continue_growth(
-        &mut self,
-        state: &mut State<'_>,
-        mut grow: Grow,
-        outcome: Option<Outcome>,
-    ) -> Option<Step<Result<DevicePtr, MallocError>>> {
-        match grow.advance(state, &self.ask, outcome) {
-            Grown::Do(action) => {
-                self.doing = Doing::Growing(grow);
-                Some(Step::Do(action))
-            }
-            Grown::Ready { run, growth, points: fresh } => {
-                state.waited_for = state.points_of_growth(run, &growth);
-                let slot = state.finish_grow(&self.ask, run, &growth, fresh);
-                Some(Step::Done(Ok(self.publish(state, slot, Source::Grow))))
-            }
-            Grown::Failed(failure, lacking) => {
-                self.lacking = lacking;
-                self.note(failure);
-                self.grow_failed = true;
-                None
-            }
+    #[inline(never)]
+    fn finish_growth(&mut self, state: &mut State<'_>) -> Turn {
+        let Doing::Growing(grow) = &self.doing else { return Turn::Search };
+        let slot = grow.finish(state, &self.ask);
+        self.doing = Doing::Nothing;
+        Turn::Publish(slot, Source::Grow)
+    }
+
+    /// There was no growth that the driver was called for: the rung is done with, but for other pools, which may have more to give.
+    fn after_growth(&mut self, state: &State<'_>) -> Turn {
+        match self.rungs(state).get(self.rung) {
+            Some(Rung::Others) => self.grow_due = false,
+            _ => self.rung = self.rung.wrapping_add(1),
         }
+        Turn::Climb
     }
 
     /// A shortage of the device or of an arena is named in the end, unless something else helps.
@@ -397,24 +555,30 @@ impl Malloc {
         }
     }
 
-    /// Nothing helped.
-    fn exhausted(&self, state: &mut State<'_>) -> MallocError {
-        match self.failure {
-            Some(Failure::Driver(error)) if error.kind != DriverErrorKind::Exhausted => MallocError::Driver(error),
-            Some(Failure::Arena(full)) => MallocError::ArenaFull(full),
-            _ => {
-                let device_full = match self.failure {
-                    Some(Failure::Driver(error)) => Some(error),
-                    _ => None,
-                };
-                let picture = OutOfMemory { device_full, ..state.picture(&self.ask) };
-                let room = picture.limit.0.saturating_sub(picture.reserved.0) >= picture.requested.0;
-                if self.no_range && room {
-                    let range = Bytes(state.facts.pool(self.ask.pool).range);
-                    return MallocError::NoAddressRange { requested: picture.requested, range };
-                }
-                MallocError::OutOfMemory(picture)
+    /// Nothing helped. The error, which is large, is made where it stays.
+    #[cold]
+    #[inline(never)]
+    fn exhaust(&mut self, state: &mut State<'_>) {
+        let device_full = match self.failure {
+            Some(Failure::Driver(error)) if error.kind != DriverErrorKind::Exhausted => {
+                self.doing = Doing::Refused(MallocError::Driver(error));
+                return;
             }
+            Some(Failure::Arena(full)) => {
+                self.doing = Doing::Refused(MallocError::ArenaFull(full));
+                return;
+            }
+            Some(Failure::Driver(error)) => Some(error),
+            Some(Failure::NoRoom) | None => None,
+        };
+        self.doing = Doing::Refused(MallocError::OutOfMemory(OutOfMemory::NOTHING));
+        let Doing::Refused(MallocError::OutOfMemory(picture)) = &mut self.doing else { return };
+        picture.device_full = device_full;
+        state.paint(&self.ask, picture);
+        let requested = picture.requested;
+        if self.no_range && picture.limit.0.saturating_sub(picture.reserved.0) >= requested.0 {
+            let range = Bytes(state.facts.pool(self.ask.pool).range);
+            self.doing = Doing::Refused(MallocError::NoAddressRange { requested, range });
         }
     }
 }

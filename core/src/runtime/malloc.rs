@@ -36,12 +36,6 @@ pub(super) struct Admitted<'f> {
     on: &'f StreamSlot,
 }
 
-/// A malloc that has decided on its first step.
-struct Begun {
-    plan: Malloc,
-    step: Step<Result<DevicePtr, MallocError>>,
-}
-
 impl Request {
     /// Checks everything that the malloc names. Changes nothing.
     #[inline(always)]
@@ -159,16 +153,6 @@ impl State<'_> {
         Some(self.publish(request, (ask.stream, tie), seq, slot, ask.source(reach)))
     }
 
-    /// A malloc that may need more than that, and its first step.
-    #[cold]
-    #[inline(never)]
-    fn begin_malloc(&mut self, now: Nanos, request: Request, patience: Patience) -> Result<Begun, Unusable> {
-        self.begin(now)?;
-        let mut plan = Malloc::new(request, patience);
-        let step = plan.advance(self, None);
-        Ok(Begun { plan, step })
-    }
-
     /// Takes what was chosen. All or nothing.
     pub(super) fn take(&mut self, ask: &Ask, choice: Choice) -> Result<usize, ArenaFull> {
         self.note_points(choice.taken.first(), ask.size);
@@ -277,24 +261,55 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         stream: StreamId,
         label: LabelId,
     ) -> Result<DevicePtr, MallocError> {
-        let mut begun = Err(Unusable::Busy);
-        let at_once = self.hold(|state, now| {
-            let at_once = state.malloc_at_once(now, (pool, stream), (size, label), Patience::Full);
-            if at_once.is_none() {
-                begun = state.begin_malloc(now, Request { pool, stream, asked: size, label }, Patience::Full);
-            }
-            at_once
-        });
-        match at_once.flatten() {
+        self.malloc_with(pool, size, stream, label, |error| *error)
+    }
+
+    /// As [`malloc_labelled`](Self::malloc_labelled), with an error of the caller's own: a [`MallocError`] is large, and where
+    /// stacks are short need not be on each on the way.
+    ///
+    /// # Errors
+    /// What `refuse` makes of it.
+    #[inline(always)]
+    pub fn malloc_with<E>(
+        &self,
+        pool: PoolId,
+        size: Bytes,
+        stream: StreamId,
+        label: LabelId,
+        refuse: impl FnOnce(&MallocError) -> E,
+    ) -> Result<DevicePtr, E> {
+        let (now, request) = (self.driver.now(), Request { pool, stream, asked: size, label });
+        match self.malloc_of_one(now, &request) {
             Some(ptr) => Ok(ptr),
-            None => self.end_malloc(begun),
+            None => self.malloc_by_plan(now, &request, refuse),
         }
     }
 
+    /// A malloc of one block that is there. Apart, where stacks are short: what it needs is free again then.
+    #[cfg_attr(feature = "compact", inline(never))]
+    #[cfg_attr(not(feature = "compact"), inline(always))]
+    fn malloc_of_one(&self, now: Nanos, request: &Request) -> Option<DevicePtr> {
+        let Request { pool, stream, asked, label } = *request;
+        let of_one =
+            |state: &mut State<'_>, now| state.malloc_at_once(now, (pool, stream), (asked, label), Patience::Full);
+        self.hold_at(now, of_one).flatten()
+    }
+
+    /// A malloc that may need more than one block that is there.
     #[cold]
-    fn end_malloc(&self, begun: Result<Begun, Unusable>) -> Result<DevicePtr, MallocError> {
-        let Begun { mut plan, step } = begun?;
-        self.drive_on(&mut plan, step)?
+    #[inline(never)]
+    fn malloc_by_plan<E>(
+        &self,
+        now: Nanos,
+        request: &Request,
+        refuse: impl FnOnce(&MallocError) -> E,
+    ) -> Result<DevicePtr, E> {
+        let mut plan = Malloc::new(*request, Patience::Full);
+        match self.drive_from(now, &mut plan) {
+            Ok(Some(ptr)) => Ok(ptr),
+            Ok(None) => Err(refuse(plan.refusal())),
+            Err(unusable) => Err(refuse(&unusable.into())),
+        }
     }
 
     /// As [`malloc_async`](Self::malloc_async), for a handler that may neither wait for the lock nor call the driver:
@@ -303,17 +318,58 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     /// # Errors
     /// [`Unusable::Busy`]: the lock is taken, or a driver call would be needed; else as `malloc_async`.
     pub fn try_malloc_async(&self, pool: PoolId, size: Bytes, stream: StreamId) -> Result<DevicePtr, MallocError> {
+        self.try_malloc_with(pool, size, stream, |error| *error)
+    }
+
+    /// As [`try_malloc_async`](Self::try_malloc_async), with an error as of [`malloc_with`](Self::malloc_with).
+    ///
+    /// # Errors
+    /// What `refuse` makes of it.
+    pub fn try_malloc_with<E>(
+        &self,
+        pool: PoolId,
+        size: Bytes,
+        stream: StreamId,
+        refuse: impl FnOnce(&MallocError) -> E,
+    ) -> Result<DevicePtr, E> {
         let request = Request { pool, stream, asked: size, label: LabelId::NONE };
         let now = self.driver.now();
+        match self.try_malloc_of_one(now, &request) {
+            Some(Some(ptr)) => Ok(ptr),
+            Some(None) => self.try_malloc_by_plan(now, &request, refuse),
+            None => Err(refuse(&Unusable::Busy.into())),
+        }
+    }
+
+    /// As [`malloc_of_one`](Self::malloc_of_one); `None`: the lock is taken.
+    #[cfg_attr(feature = "compact", inline(never))]
+    #[cfg_attr(not(feature = "compact"), inline(always))]
+    fn try_malloc_of_one(&self, now: Nanos, request: &Request) -> Option<Option<DevicePtr>> {
+        let Request { pool, stream, asked, label } = *request;
+        self.state.try_with(|state| state.malloc_at_once(now, (pool, stream), (asked, label), Patience::None))
+    }
+
+    /// A malloc that may need more than one block that is there, without the driver.
+    #[cold]
+    #[inline(never)]
+    fn try_malloc_by_plan<E>(
+        &self,
+        now: Nanos,
+        request: &Request,
+        refuse: impl FnOnce(&MallocError) -> E,
+    ) -> Result<DevicePtr, E> {
+        let mut plan = Malloc::new(*request, Patience::None);
         let tried = self.state.try_with(|state| {
-            match state.malloc_at_once(now, (pool, stream), (size, LabelId::NONE), Patience::None) {
-                Some(ptr) => Ok(ptr),
-                None => match state.begin_malloc(now, request, Patience::None)?.step {
-                    Step::Done(result) => result,
-                    Step::Do(_) | Step::Wait => Err(Unusable::Busy.into()),
-                },
+            state.begin(now)?;
+            match plan.advance(state, None) {
+                Step::Done(ptr) => Ok(ptr),
+                Step::Do(_) | Step::Wait => Err(Unusable::Busy),
             }
         });
-        tried.unwrap_or(Err(Unusable::Busy.into()))
+        match tried.unwrap_or(Err(Unusable::Busy)) {
+            Ok(Some(ptr)) => Ok(ptr),
+            Ok(None) => Err(refuse(plan.refusal())),
+            Err(unusable) => Err(refuse(&unusable.into())),
+        }
     }
 }

@@ -113,6 +113,36 @@ pub(crate) enum Action {
     Press { pressure: Pressure },
 }
 
+/// The kinds of driver calls, as they are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ActionKind {
+    Create,
+    Destroy,
+    Map,
+    Unmap,
+    Lay,
+    Query,
+    Wait,
+    Synchronise,
+    Press,
+}
+
+impl Action {
+    pub(crate) const fn kind(&self) -> ActionKind {
+        match self {
+            Self::Create { .. } => ActionKind::Create,
+            Self::Destroy { .. } => ActionKind::Destroy,
+            Self::Map { .. } => ActionKind::Map,
+            Self::Unmap { .. } => ActionKind::Unmap,
+            Self::Lay { .. } => ActionKind::Lay,
+            Self::Query { .. } => ActionKind::Query,
+            Self::Wait { .. } => ActionKind::Wait,
+            Self::Synchronise { .. } => ActionKind::Synchronise,
+            Self::Press { .. } => ActionKind::Press,
+        }
+    }
+}
+
 /// What a driver call answered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Answer {
@@ -176,7 +206,12 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     /// lock can never be had.
     #[inline]
     fn hold<R>(&self, f: impl FnOnce(&mut State<'a>, Nanos) -> R) -> Option<R> {
-        let now = self.driver.now();
+        self.hold_at(self.driver.now(), f)
+    }
+
+    /// As [`hold`](Self::hold), with the clock read before.
+    #[inline]
+    fn hold_at<R>(&self, now: Nanos, f: impl FnOnce(&mut State<'a>, Nanos) -> R) -> Option<R> {
         let mut pages = false;
         let result = self.state.with(|state| {
             let result = f(state, now);
@@ -230,9 +265,10 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     }
 
     /// Performs one driver call, without the lock.
-    fn perform(&self, action: Action) -> Outcome {
+    #[cfg_attr(feature = "compact", inline(never))]
+    fn perform(&self, action: &Action) -> Outcome {
         let driver = &self.driver;
-        match action {
+        match *action {
             Action::Create { device } => driver.create(device).map(Answer::Handle),
             Action::Destroy { device, handle } => driver.destroy(device, handle).map(|()| Answer::Done),
             Action::Map { device, at, handle, stream } => driver.map(device, at, handle, stream).map(|()| Answer::Done),
@@ -247,28 +283,31 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
 
     /// Runs a plan to its end.
     fn drive<P: Plan>(&self, plan: &mut P) -> Result<P::Output, Unusable> {
-        let step = self.enter(|state| Ok::<_, Unusable>(plan.advance(state, None)))?;
-        self.drive_on(plan, step)
+        self.drive_from(self.driver.now(), plan)
     }
 
-    /// Runs a plan to its end that has decided on its first step.
-    fn drive_on<P: Plan>(&self, plan: &mut P, first: Step<P::Output>) -> Result<P::Output, Unusable> {
-        let mut step = first;
+    /// As [`drive`](Self::drive), for a call that read the clock.
+    fn drive_from<P: Plan>(&self, mut now: Nanos, plan: &mut P) -> Result<P::Output, Unusable> {
+        let (mut entered, mut done) = (false, None);
         loop {
-            match step {
+            let held = self.hold_at(now, |state, now| {
+                if entered {
+                    state.resume(now);
+                } else {
+                    state.begin(now)?;
+                }
+                if let Some((kind, outcome)) = &done {
+                    state.count(*kind, outcome);
+                }
+                Ok(plan.advance(state, done.map(|(_, outcome)| outcome)))
+            });
+            (entered, done) = (true, None);
+            match held.unwrap_or(Err(Unusable::Busy))? {
                 Step::Done(output) => return Ok(output),
-                Step::Wait => {
-                    L::relax();
-                    step = self.commit(|state| plan.advance(state, None))?;
-                }
-                Step::Do(action) => {
-                    let outcome = self.perform(action);
-                    step = self.commit(|state| {
-                        state.count(action, &outcome);
-                        plan.advance(state, Some(outcome))
-                    })?;
-                }
+                Step::Wait => L::relax(),
+                Step::Do(action) => done = Some((action.kind(), self.perform(&action))),
             }
+            now = self.driver.now();
         }
     }
 }

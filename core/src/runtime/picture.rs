@@ -48,38 +48,39 @@ impl State<'_> {
         self.facts.named(&points.with_epoch(epoch))
     }
 
-    /// The points of the blocks that a growth takes, for the log.
-    pub(super) fn points_of_growth(&self, run: usize, growth: &Growth) -> trace::Points {
+    /// Notes the points of the blocks that a growth takes, for the log.
+    #[inline(never)]
+    pub(super) fn note_points_of_growth(&mut self, run: usize, growth: &Growth) {
         let mut points = Points::NONE;
         let mut epoch = None;
         let run = self.facts.blocks.get(run);
-        let before = self.facts.blocks.walk_back(run.prev);
-        let after = self.facts.blocks.walk(run.next);
-        for (_, block) in before.take_while(|(_, b)| growth.takes(b)).chain(after.take_while(|(_, b)| growth.takes(b)))
-        {
-            for mark in block.points().marks() {
-                points.put(mark);
+        for walk in [self.facts.blocks.walk_back(run.prev), self.facts.blocks.walk(run.next)] {
+            for (_, block) in walk.take_while(|(_, block)| growth.takes(block)) {
+                for mark in block.points().marks() {
+                    points.put(mark);
+                }
+                epoch = epoch.or(block.points().epoch());
             }
-            epoch = epoch.or(block.points().epoch());
         }
-        self.facts.named(&points.with_epoch(epoch))
+        self.waited_for = self.facts.named(&points.with_epoch(epoch));
     }
 
-    /// Everything that explains a refusal.
-    pub(super) fn picture(&mut self, ask: &Ask) -> OutOfMemory {
-        let pool = *self.facts.pool(ask.pool);
+    /// Everything that explains a refusal, but for what the driver said.
+    pub(super) fn paint(&mut self, ask: &Ask, picture: &mut OutOfMemory) {
+        self.paint_pending(ask, picture);
+        let pool = self.facts.pool(ask.pool);
+        picture.requested = Bytes(ask.size);
+        picture.used = Bytes(pool.used);
+        picture.reserved = Bytes(pool.reserved);
+        picture.limit = Bytes(pool.limit);
+        picture.largest_usable = Bytes(ask.largest_usable(&self.facts));
+        picture.unsettled = Bytes(release::held(&self.facts, ask.pool).pending);
+    }
+
+    #[inline(never)]
+    fn paint_pending(&mut self, ask: &Ask, picture: &mut OutOfMemory) {
         let holders = self.holders(ask.pool, Pending::For(ask));
-        OutOfMemory {
-            requested: Bytes(ask.size),
-            used: Bytes(pool.used),
-            reserved: Bytes(pool.reserved),
-            limit: Bytes(pool.limit),
-            largest_usable: Bytes(ask.largest_usable(&self.facts)),
-            unsettled: Bytes(release::held(&self.facts, ask.pool).pending),
-            device_full: None,
-            pending: Bytes(holders.bytes),
-            pending_on: holders.most,
-        }
+        (picture.pending, picture.pending_on) = (Bytes(holders.bytes), holders.most);
     }
 
     pub(super) fn pin_stream(&mut self, slot: usize) {

@@ -39,7 +39,7 @@ impl Facts<'_> {
     }
 
     /// Joins a block with its successor; neither is in an index.
-    pub(super) fn join(&mut self, slot: usize, points: Points) {
+    pub(super) fn join(&mut self, slot: usize, points: &Points) {
         let Some(next) = self.blocks.get(slot).next.slot() else {
             return;
         };
@@ -48,7 +48,7 @@ impl Facts<'_> {
         if block.has_epoch() {
             self.set_points(next, Points::NONE);
         }
-        self.set_points(slot, points);
+        self.set_points(slot, *points);
         let block = self.blocks.get_mut(slot);
         block.set_freed(freed);
         if block.class() != class {
@@ -87,35 +87,44 @@ impl Facts<'_> {
         self.index.insert(&mut self.blocks, slot, tenant);
     }
 
-    /// The points of two free neighbours, or two holes, as one block, if they may merge.
-    pub(super) fn mergeable(&self, first: usize, second: usize) -> Option<Points> {
+    /// Whether two free neighbours, or two holes, may merge.
+    pub(super) fn mergeable(&self, first: usize, second: usize) -> bool {
+        let mut points = Points::NONE;
+        self.merge_points(first, second, &mut points)
+    }
+
+    /// The points of two free neighbours, or two holes, as one block: written where they may merge.
+    pub(super) fn merge_points(&self, first: usize, second: usize, into: &mut Points) -> bool {
         let (a, b) = (self.blocks.get(first), self.blocks.get(second));
+        let (of_a, of_b) = (a.points(), b.points());
         match (a.state(), b.state()) {
             (State::Free, State::Free) => {}
-            (State::Hole, State::Hole) => return self.order.merged_holes(&a.points(), &b.points()),
-            _ => return None,
+            (State::Hole, State::Hole) => return self.order.merge_holes(&of_a, &of_b, into),
+            _ => return false,
         }
         let pool = self.pool(a.pool());
         // Where classes had to share a granule, its parts belong together again once they are free.
         if a.class() != b.class() && pool.granule_up(b.at) == b.at {
-            return None;
+            return false;
         }
-        let merged = self.order.merged(&a.points(), &b.points(), pool.level());
-        merged.or_else(|| self.merged_common(a, b))
+        self.order.merge(&of_a, &of_b, pool.level(), into) || self.merge_common((a, &of_a), (b, &of_b), into)
     }
 
     /// The points of two free neighbours as one block, where they are of one stream and there is no other, or each other one
     /// comes after both.
-    fn merged_common(&self, a: &Block, b: &Block) -> Option<Points> {
+    #[cold]
+    #[inline(never)]
+    fn merge_common(&self, (a, of_a): (&Block, &Points), (b, of_b): (&Block, &Points), into: &mut Points) -> bool {
         let pool = self.pool(a.pool());
-        let points = self.order.merged_common(&a.points(), &b.points(), pool.device)?;
         // Granules that could be moved or released stay so.
-        let loses = match self.device(pool.device).map(|device| device.streams) {
-            Some(1) => |facts: &Self, block: &Block| facts.granules_inside(block).is_some() && is_settled(facts, block),
-            _ if pool.reuse.contains(Reuse::EVENT) => |facts: &Self, block: &Block| is_settled(facts, block),
-            _ => return None,
-        };
-        (!loses(self, a) && !loses(self, b)).then_some(points)
+        let alone = self.device(pool.device).is_some_and(|device| device.streams == 1);
+        if !alone && !pool.reuse.contains(Reuse::EVENT) {
+            return false;
+        }
+        let Some(later) = self.order.merged_common(of_a, of_b, pool.device) else { return false };
+        *into = Points::one(later);
+        let loses = |block: &Block| (!alone || self.granules_inside(block).is_some()) && is_settled(self, block);
+        !loses(a) && !loses(b)
     }
 
     /// Makes a block free and lists it, merged with those neighbours that lose nothing by it. Returns what it became.
@@ -135,44 +144,40 @@ impl Facts<'_> {
     /// Merges an unlisted free block with its listed neighbours.
     fn merge_around(&mut self, mut slot: usize) -> usize {
         for _ in 0..MERGES {
-            let Some(prev) = self.blocks.get(slot).prev.slot() else {
-                break;
-            };
-            if !self.blocks.get(prev).is_listed() {
+            let Some(prev) = self.blocks.get(slot).prev.slot() else { break };
+            if !self.blocks.get(prev).is_listed() || !self.merge_two((prev, slot), prev) {
                 break;
             }
-            if let Some(later) = self.merges_as_one(prev, slot) {
-                self.unlist(prev);
-                self.join_ones(prev, later);
-                slot = prev;
-                continue;
-            }
-            let Some(points) = self.mergeable(prev, slot) else {
-                break;
-            };
-            self.unlist(prev);
-            self.join(prev, points);
             slot = prev;
         }
         for _ in 0..MERGES {
-            let Some(next) = self.blocks.get(slot).next.slot() else {
-                break;
-            };
-            if !self.blocks.get(next).is_listed() {
+            let Some(next) = self.blocks.get(slot).next.slot() else { break };
+            if !self.blocks.get(next).is_listed() || !self.merge_two((slot, next), next) {
                 break;
             }
-            if let Some(later) = self.merges_as_one(slot, next) {
-                self.unlist(next);
-                self.join_ones(slot, later);
-                continue;
-            }
-            let Some(points) = self.mergeable(slot, next) else {
-                break;
-            };
-            self.unlist(next);
-            self.join(slot, points);
         }
         slot
+    }
+
+    /// Merges two free neighbours, of which one is listed, if they may. The first becomes both.
+    fn merge_two(&mut self, (first, second): (usize, usize), listed: usize) -> bool {
+        if let Some(later) = self.merges_as_one(first, second) {
+            self.unlist(listed);
+            self.join_ones(first, later);
+            return true;
+        }
+        self.merge_listed((first, second), listed)
+    }
+
+    /// Merges two neighbours, of which one is listed, if they may. The first becomes both.
+    fn merge_listed(&mut self, (first, second): (usize, usize), listed: usize) -> bool {
+        let mut points = Points::NONE;
+        let merges = self.merge_points(first, second, &mut points);
+        if merges {
+            self.unlist(listed);
+            self.join(first, &points);
+        }
+        merges
     }
 
     /// Makes a block a hole that may be mapped again after `points`, and lists it, merged with the holes beside it.
@@ -183,17 +188,12 @@ impl Facts<'_> {
         block.set_class(Class::Large);
         let mut slot = slot;
         if let Some(prev) = block.prev.slot()
-            && let Some(points) = self.mergeable(prev, slot)
+            && self.merge_listed((prev, slot), prev)
         {
-            self.unlist(prev);
-            self.join(prev, points);
             slot = prev;
         }
-        if let Some(next) = self.blocks.get(slot).next.slot()
-            && let Some(points) = self.mergeable(slot, next)
-        {
-            self.unlist(next);
-            self.join(slot, points);
+        if let Some(next) = self.blocks.get(slot).next.slot() {
+            self.merge_listed((slot, next), next);
         }
         self.list(slot);
         slot
@@ -219,12 +219,18 @@ impl Facts<'_> {
             let Some(next) = self.blocks.get(middle).next.slot() else { break };
             self.unlist(next);
             self.end_at(next, to)?;
-            let mut points = self.blocks.get(middle).points();
-            points.add_all(&self.blocks.get(next).points());
-            self.join(middle, points);
+            self.join_all(middle, next);
         }
         self.blocks.get_mut(middle).set_state(State::Transit);
         Ok(middle)
+    }
+
+    /// Joins a block with its successor, and waits for all that either waits for.
+    #[inline(never)]
+    pub(super) fn join_all(&mut self, slot: usize, next: usize) {
+        let mut points = self.blocks.get(slot).points();
+        points.add_all(&self.blocks.get(next).points());
+        self.join(slot, &points);
     }
 
     /// Cuts off an unlisted block what is beyond `to`, and lists that.
@@ -315,7 +321,7 @@ impl Facts<'_> {
 
     fn can_merge_on(&self, slot: usize, next: Link) -> bool {
         let block = self.blocks.get(slot);
-        let joins = next.slot().is_some_and(|next| self.mergeable(slot, next).is_some());
+        let joins = next.slot().is_some_and(|next| self.mergeable(slot, next));
         let whole = block.state() == State::Free
             && block.class() == Class::Small
             && self.granules_inside(block) == Some((block.at, block.end()));
@@ -346,7 +352,7 @@ impl Facts<'_> {
         let block = self.carve(what.block, what.from, what.to)?;
         let pool = self.blocks.get(block).pool();
         self.pool_mut(pool).begin_transit();
-        Ok(Moving { block, at: what.from, to: what.to, set_aside: false, points: Points::NONE })
+        Ok(Moving { block, at: what.from, to: what.to, set_aside: false })
     }
 
     /// Sets a block in transit aside until a release tries again.
@@ -366,30 +372,50 @@ impl Facts<'_> {
         let slots = self.pool_mut(pool);
         slots.set_aside = slots.set_aside.wrapping_sub(1);
         slots.begin_transit();
-        Moving { block: slot, at, to, set_aside: true, points: Points::NONE }
+        Moving { block: slot, at, to, set_aside: true }
     }
 
-    /// Ends a move: what was unmapped becomes a hole, what was not is free again. Where the arena has no slot to keep
-    /// the two apart, all of it is set aside until the next release.
-    pub(super) fn end_moving(&mut self, moving: Moving) {
-        let block = self.blocks.get(moving.block);
-        let (from, pool, points) = (block.at, block.pool(), block.points());
-        self.pool_mut(pool).end_transit();
-        // A run may have had more points than fit; what is free again waits for everything then.
-        if moving.at < moving.to && points.wants_epoch_at_free() {
+    /// A run may have had more points than fit; what is free again waits for everything then.
+    #[inline(never)]
+    fn wait_for_everything_where_due(&mut self, slot: usize) {
+        if self.blocks.get(slot).points().wants_epoch_at_free() {
             let everything = self.order.points_of_everything(Users::Anywhere);
-            self.set_points(moving.block, everything);
+            self.set_points(slot, everything);
             self.order.drop_points(&everything);
         }
+    }
+
+    /// As [`settle_hole`](Self::settle_hole), with the points that the block has.
+    #[inline(never)]
+    pub(super) fn settle_own_hole(&mut self, slot: usize) {
+        let points = self.blocks.get(slot).points();
+        self.settle_hole(slot, points);
+    }
+
+    #[inline(never)]
+    fn settle_hole_behind(&mut self, slot: usize, behind: Option<Mark>) {
+        self.settle_hole(slot, behind.map_or(Points::NONE, Points::one));
+    }
+
+    /// Ends a move: what was unmapped becomes a hole, free after `behind`; what was not is free again. Where the arena has no slot to keep
+    /// the two apart, all of it is set aside until the next release.
+    #[inline(never)]
+    pub(super) fn end_moving(&mut self, moving: &Moving, behind: Option<Mark>) {
+        let block = self.blocks.get(moving.block);
+        let (from, pool) = (block.at, block.pool());
+        self.pool_mut(pool).end_transit();
+        if moving.at < moving.to {
+            self.wait_for_everything_where_due(moving.block);
+        }
         if moving.at == moving.to {
-            self.settle_hole(moving.block, moving.points);
+            self.settle_hole_behind(moving.block, behind);
         } else if moving.set_aside {
             self.set_aside(moving.block);
         } else if moving.at == from {
             self.settle_free(moving.block);
         } else if let Ok(rest) = self.cut(moving.block, moving.at.wrapping_sub(from)) {
             self.settle_free(rest);
-            self.settle_hole(moving.block, moving.points);
+            self.settle_hole_behind(moving.block, behind);
         } else {
             self.set_aside(moving.block);
         }
@@ -405,6 +431,4 @@ pub(super) struct Moving {
     pub(super) to: u64,
     /// The run was set aside before: it has gaps, and what is left of it cannot be used.
     pub(super) set_aside: bool,
-    /// When the unmapped addresses are free, where that is in the order of a stream.
-    pub(super) points: Points,
 }

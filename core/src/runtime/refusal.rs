@@ -3,7 +3,9 @@
 use super::State;
 use super::malloc::Request;
 use crate::driver::{DriverCall, DriverError, DriverErrorKind};
-use crate::error::{ArenaFull, BadId, BadPointer, FreeError, MallocError, OrderError, PoolError, UseError};
+use crate::error::{
+    ArenaFull, BadId, BadPointer, FreeError, MallocError, OrderError, OutOfMemory, PoolError, UseError,
+};
 use crate::id::{PoolId, StreamId};
 use crate::trace::{Record, Refusal, Verb};
 use crate::units::Bytes;
@@ -44,31 +46,17 @@ impl State<'_> {
     }
 
     #[cold]
-    pub(super) fn refuse_malloc(&mut self, request: &Request, error: MallocError) -> MallocError {
+    pub(super) fn refuse_malloc(&mut self, request: &Request, error: &MallocError) {
         let Request { pool, stream, asked, .. } = *request;
         if matches!(error, MallocError::Unusable(_)) {
-            return error;
+            return;
         }
         if let Ok(slot) = self.facts.find_pool(pool) {
             let pool = self.facts.pool_mut(slot);
             pool.refused = pool.refused.wrapping_add(1);
         }
-        let reason = match error {
-            MallocError::OutOfMemory(o) => {
-                let (used, reserved, limit) = (o.used, o.reserved, o.limit);
-                let (requested, largest_usable, pending) = (o.requested, o.largest_usable, o.pending);
-                self.record(Record::OutOfMemory {
-                    pool,
-                    stream,
-                    requested,
-                    used,
-                    reserved,
-                    limit,
-                    largest_usable,
-                    pending,
-                });
-                return error;
-            }
+        let reason = match *error {
+            MallocError::OutOfMemory(ref picture) => return self.log_out_of_memory(pool, stream, picture),
             MallocError::ZeroSize => Refusal::ZeroSize,
             MallocError::AboveLimit { limit, .. } => Refusal::AboveLimit(limit),
             MallocError::Overflow { .. } => Refusal::Overflow,
@@ -78,10 +66,15 @@ impl State<'_> {
             MallocError::BadId(bad) => bad.into(),
             MallocError::ArenaFull(full) => full.into(),
             MallocError::Driver(error) => Refusal::Driver(error),
-            MallocError::Unusable(_) => return error,
+            MallocError::Unusable(_) => return,
         };
         self.refused(Verb::Malloc, Some(pool), Some(stream), asked, reason);
-        error
+    }
+
+    #[inline(never)]
+    fn log_out_of_memory(&mut self, pool: PoolId, stream: StreamId, picture: &OutOfMemory) {
+        let OutOfMemory { requested, used, reserved, limit, largest_usable, pending, .. } = *picture;
+        self.record(Record::OutOfMemory { pool, stream, requested, used, reserved, limit, largest_usable, pending });
     }
 
     #[cold]

@@ -11,7 +11,7 @@ use crate::id::PoolId;
 use crate::order::{Level, Mark};
 use crate::policy;
 use crate::pool::Standing;
-use crate::release;
+use crate::release::{self, Releasable};
 use crate::reuse::is_settled;
 use crate::trace::{Record, Sink, UnmapReason, Verb};
 use crate::units::{Bytes, DevicePtr};
@@ -41,6 +41,16 @@ enum Doing {
     Nothing,
     Unmapping { granule: usize },
     Destroying { granule: usize },
+}
+
+/// What an earlier failure left.
+#[derive(Clone, Copy, Debug)]
+enum Retry {
+    /// A run to unmap.
+    Run,
+    /// A granule to destroy.
+    Granule(usize),
+    Nothing,
 }
 
 /// Releases granules of one pool.
@@ -80,7 +90,9 @@ impl Release {
         self.pool
     }
 
-    fn commit(&mut self, state: &mut State<'_>, outcome: Outcome) {
+    /// Commits what the driver did; says whether it refused.
+    #[inline(never)]
+    fn commit(&mut self, state: &mut State<'_>, outcome: Outcome) -> bool {
         let granularity = state.facts.pool(self.pool).granularity;
         match (core::mem::replace(&mut self.doing, Doing::Nothing), outcome) {
             (Doing::Unmapping { granule }, Ok(_)) => {
@@ -94,10 +106,7 @@ impl Release {
                 self.unmapped = self.unmapped.wrapping_add(1);
                 self.doing = Doing::Destroying { granule };
             }
-            (Doing::Unmapping { .. }, Err(_)) => {
-                self.refused = true;
-                self.end_run(state);
-            }
+            (Doing::Unmapping { .. }, Err(_)) => self.refused = true,
             (Doing::Destroying { granule }, Ok(_)) => {
                 state.facts.granules.end(granule);
                 let pool = state.facts.pool_mut(self.pool);
@@ -109,25 +118,51 @@ impl Release {
             }
             (Doing::Destroying { granule }, Err(_)) => {
                 self.refused = true;
-                state.facts.granules.quarantine(granule, Mark::default());
-                let pool = state.facts.pool_id(self.pool);
-                state.record(Record::Quarantined { pool, granules: 1 });
-                self.end_run(state);
+                self.quarantine(state, granule);
             }
             (Doing::Nothing, _) => {}
         }
+        outcome.is_err()
+    }
+
+    /// Takes up the next run, if there is one. Where there is no slot to cut its block with, less is released and nothing lost.
+    #[inline(never)]
+    fn begin_run(&mut self, state: &mut State<'_>) -> bool {
+        match release::next(&state.facts, self.pool, self.left) {
+            Some(ref next) => self.take_up(state, next),
+            None => false,
+        }
+    }
+
+    #[inline(never)]
+    fn take_up(&mut self, state: &mut State<'_>, next: &Releasable) -> bool {
+        self.moving = state.facts.begin_moving(*next).ok();
+        self.moving.is_some()
     }
 
     /// The run that was being released is at its end, or the driver refused.
+    #[inline(never)]
     fn end_run(&mut self, state: &mut State<'_>) {
         let Some(moving) = self.moving.take() else { return };
-        state.facts.end_moving(moving);
+        state.facts.end_moving(&moving, None);
         if self.unmapped > 0 {
-            let pool = state.facts.pool_id(self.pool);
-            let offset = Bytes(self.from.wrapping_sub(state.facts.pool(self.pool).base));
-            state.record(Record::Unmapped { pool, offset, granules: self.unmapped, reason: self.reason });
+            self.log_unmapped(state);
         }
         self.unmapped = 0;
+    }
+
+    #[inline(never)]
+    fn log_unmapped(&self, state: &mut State<'_>) {
+        let pool = state.facts.pool_id(self.pool);
+        let offset = Bytes(self.from.wrapping_sub(state.facts.pool(self.pool).base));
+        state.record(Record::Unmapped { pool, offset, granules: self.unmapped, reason: self.reason });
+    }
+
+    #[inline(never)]
+    fn quarantine(&self, state: &mut State<'_>, granule: usize) {
+        state.facts.granules.quarantine(granule, Mark::default());
+        let pool = state.facts.pool_id(self.pool);
+        state.record(Record::Quarantined { pool, granules: 1 });
     }
 
     fn destroy(&mut self, state: &State<'_>, granule: usize) -> Action {
@@ -136,23 +171,25 @@ impl Release {
     }
 
     /// The next granule of the run.
-    fn unmap_next(&mut self, state: &mut State<'_>) -> Option<Action> {
+    #[inline(never)]
+    fn unmap_next(&mut self, state: &State<'_>) -> Option<Action> {
         let moving = self.moving.as_mut()?;
-        let pool = *state.facts.pool(self.pool);
+        let pool = state.facts.pool(self.pool);
+        let (device, granularity) = (pool.device, pool.granularity);
         while moving.at < moving.to {
             if let Some(granule) = state.facts.granules.at(moving.at) {
                 self.doing = Doing::Unmapping { granule };
-                return Some(Action::Unmap { device: pool.device, at: DevicePtr(moving.at), stream: None });
+                return Some(Action::Unmap { device, at: DevicePtr(moving.at), stream: None });
             }
             // Only runs that were set aside have gaps.
-            moving.at = moving.at.wrapping_add(pool.granularity);
+            moving.at = moving.at.wrapping_add(granularity);
         }
-        self.end_run(state);
         None
     }
 
-    /// What an earlier failure set aside.
-    fn retry(&mut self, state: &mut State<'_>) -> Option<Action> {
+    /// Takes up what an earlier failure set aside, if it can be tried again.
+    #[inline(never)]
+    fn retry(&mut self, state: &mut State<'_>) -> Retry {
         let first = state.facts.pool(self.pool).first;
         let settled = |b: &block::Block| is_settled(&state.facts, b);
         let ready = |b: &block::Block| b.state() == block::State::Quarantined && settled(b);
@@ -160,12 +197,12 @@ impl Release {
         let aside = if any { state.facts.blocks.walk(first).find(|(_, b)| ready(b)) } else { None };
         if let Some((slot, _)) = aside {
             self.moving = Some(state.facts.begin_moving_aside(slot));
-            return self.unmap_next(state);
+            return Retry::Run;
         }
         let settled = |mark| state.facts.order.settled(mark, Level::Known);
-        let granule = state.facts.granules.quarantined_of(self.pool, settled)?;
+        let Some(granule) = state.facts.granules.quarantined_of(self.pool, settled) else { return Retry::Nothing };
         state.facts.granules.retry(granule);
-        Some(self.destroy(state, granule))
+        Retry::Granule(granule)
     }
 }
 
@@ -173,13 +210,16 @@ impl Plan for Release {
     type Output = ();
 
     fn advance(&mut self, state: &mut State<'_>, outcome: Option<Outcome>) -> Step<()> {
-        if let Some(outcome) = outcome {
-            self.commit(state, outcome);
+        if let Some(outcome) = outcome
+            && self.commit(state, outcome)
+        {
+            self.end_run(state);
         }
         if !self.begun {
             self.begun = true;
             state.facts.sweep(self.pool);
         }
+        let mut retried = false;
         loop {
             if let Doing::Destroying { granule } = self.doing {
                 return Step::Do(self.destroy(state, granule));
@@ -187,15 +227,17 @@ impl Plan for Release {
             if let Some(action) = self.unmap_next(state) {
                 return Step::Do(action);
             }
-            if self.refused {
+            self.end_run(state);
+            if self.refused || retried {
                 return Step::Done(());
             }
-            let next = release::next(&state.facts, self.pool, self.left);
-            // Where there is no slot to cut the block with, less is released and nothing lost.
-            self.moving = next.and_then(|next| state.facts.begin_moving(next).ok());
-            if self.moving.is_none() {
+            if !self.begin_run(state) {
                 // Last, so that what fails for ever holds nothing else up.
-                return self.retry(state).map_or(Step::Done(()), Step::Do);
+                match self.retry(state) {
+                    Retry::Run => retried = true,
+                    Retry::Granule(granule) => return Step::Do(self.destroy(state, granule)),
+                    Retry::Nothing => return Step::Done(()),
+                }
             }
         }
     }
@@ -288,7 +330,7 @@ impl State<'_> {
 
     /// The next pool of the device, from slot `from` on, that holds more than it should.
     fn next_surplus(&mut self, device: crate::id::DeviceId, from: usize) -> Option<usize> {
-        self.facts.pools.iter().skip(from).map(|(slot, p)| (slot, *p)).find_map(|(slot, pool)| {
+        self.facts.pools.iter().skip(from).find_map(|(slot, pool)| {
             let held = match pool.standing {
                 Standing::Live => release::surplus(&self.facts, slot, pool.kept) > 0 || self.is_quarantined(slot),
                 Standing::Dying => true,

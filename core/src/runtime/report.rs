@@ -2,7 +2,7 @@
 
 use super::state::Counters;
 use super::{Lock, Runtime, State};
-use crate::block::{self, Block};
+use crate::block;
 use crate::driver::Driver;
 use crate::error::{ArenaFull, LabelError, PendingOn, PoolError, Unusable};
 use crate::id::{AllocId, LabelId, PoolId, StreamId};
@@ -83,7 +83,7 @@ impl State<'_> {
         let mut at = self.facts.pool(pool).first;
         for _ in 0..self.facts.blocks.in_use() {
             let Some(slot) = at.slot() else { break };
-            let block = *self.facts.blocks.get(slot);
+            let block = self.facts.blocks.get(slot);
             at = block.next;
             if block.state() != block::State::Free {
                 continue;
@@ -98,11 +98,11 @@ impl State<'_> {
                     block.end().min(to).saturating_sub(block.at.max(from))
                 }
             };
-            let held = bytes > 0 && self.add_pending(what, &block, bytes);
+            let held = bytes > 0 && self.add_pending(what, slot, bytes);
             total = total.saturating_add(if held { bytes } else { 0 });
         }
         for slot in 0..width {
-            let stream = *self.facts.order.stream(slot);
+            let stream = self.facts.order.stream(slot);
             if stream.pending > 0 {
                 let id = self.facts.order.stream_id(slot);
                 f(PendingOn { stream: id, until: stream.pending_until, bytes: Bytes(stream.pending) });
@@ -112,23 +112,24 @@ impl State<'_> {
     }
 
     /// Counts bytes of a free block with each stream that holds it back. O(1), with an epoch O(streams).
-    fn add_pending(&mut self, what: Pending<'_>, block: &Block, bytes: u64) -> bool {
-        let mut held = false;
-        for mark in block.points().marks() {
+    #[inline(never)]
+    fn add_pending(&mut self, what: Pending<'_>, block: usize, bytes: u64) -> bool {
+        let (mut held, points) = (false, self.facts.blocks.get(block).points());
+        for mark in points.marks() {
             held |= self.add_pending_on(what, block, mark, bytes);
         }
-        let Some(epoch) = block.points().epoch() else { return held };
+        let Some(epoch) = points.epoch() else { return held };
         for stream in 0..self.facts.order.width() {
             let mark = Mark { stream, seq: self.facts.order.epoch_seq(epoch, stream) };
-            let counted = block.points().marks().any(|m| m.stream == stream);
+            let counted = points.marks().any(|m| m.stream == stream);
             held |= self.add_pending_on(what, block, mark, if counted { 0 } else { bytes });
         }
         held
     }
 
-    fn add_pending_on(&mut self, what: Pending<'_>, block: &Block, mark: Mark, bytes: u64) -> bool {
+    fn add_pending_on(&mut self, what: Pending<'_>, block: usize, mark: Mark, bytes: u64) -> bool {
         let held = match what {
-            Pending::For(ask) => ask.is_unreached(&self.facts, block, mark),
+            Pending::For(ask) => ask.is_unreached(&self.facts, self.facts.blocks.get(block), mark),
             Pending::InWholeGranules => !self.facts.order.settled(mark, Level::Known),
         };
         if held {

@@ -2,7 +2,7 @@
 
 use super::free::Freeing;
 use super::malloc::NOT_PLAIN;
-use super::{Action, Arenas, Outcome};
+use super::{Action, ActionKind, Arenas, Outcome};
 use crate::arena::{Slots, any_trouble, note_trouble};
 use crate::blocks::Blocks;
 use crate::driver::{Completion, DriverError, MarkerSlot, NativeStream};
@@ -236,7 +236,9 @@ impl<'a> State<'a> {
     /// Writes the record of a change that was counted, of a kind of which a log has most.
     #[inline(always)]
     pub(super) fn write_frequent<'r>(&mut self, make: impl Fn(&Facts<'_>) -> Record<'r> + Copy) {
-        if !self.log.append_ordinary(self.time, &make(&self.facts)) {
+        if cfg!(feature = "compact") {
+            self.log.append(self.time, make(&self.facts), &self.facts);
+        } else if !self.log.append_ordinary(self.time, &make(&self.facts)) {
             self.append_frequent(make);
         }
     }
@@ -273,22 +275,22 @@ impl<'a> State<'a> {
     }
 
     /// Counts a driver call that a plan asked for, and logs its failure.
-    pub(super) fn count(&mut self, action: Action, outcome: &Outcome) {
+    pub(super) fn count(&mut self, kind: ActionKind, outcome: &Outcome) {
         if let Err(error) = *outcome {
             self.note_driver_failure(error);
             return;
         }
         let counters = &mut self.counters;
-        let counter = match action {
-            Action::Create { .. } => &mut counters.create,
-            Action::Destroy { .. } => &mut counters.destroy,
-            Action::Map { .. } => &mut counters.map,
-            Action::Unmap { .. } => &mut counters.unmap,
-            Action::Lay { .. } => &mut counters.mark,
-            Action::Query { .. } => &mut counters.query,
-            Action::Wait { .. } => &mut counters.wait,
-            Action::Synchronise { .. } => &mut counters.synchronise,
-            Action::Press { .. } => &mut counters.pressed,
+        let counter = match kind {
+            ActionKind::Create => &mut counters.create,
+            ActionKind::Destroy => &mut counters.destroy,
+            ActionKind::Map => &mut counters.map,
+            ActionKind::Unmap => &mut counters.unmap,
+            ActionKind::Lay => &mut counters.mark,
+            ActionKind::Query => &mut counters.query,
+            ActionKind::Wait => &mut counters.wait,
+            ActionKind::Synchronise => &mut counters.synchronise,
+            ActionKind::Press => &mut counters.pressed,
         };
         *counter = counter.wrapping_add(1);
     }

@@ -3,9 +3,9 @@
 use super::state::event_slot;
 use super::{Action, Lock, Runtime, State};
 use crate::driver::{Driver, DriverError, Target};
-use crate::error::OrderError;
+use crate::error::{OrderError, Point};
 use crate::id::{DeviceId, EventId, StreamId};
-use crate::order::Level;
+use crate::order::{Flight, Level, Recording};
 use crate::trace::{Record, Sink, Verb};
 
 impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
@@ -38,12 +38,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         let performed = perform();
         let device = self
             .commit(|state| {
-                state.facts.order.end_sync(flight, performed.is_ok(), Level::Seen);
-                match performed {
-                    Ok(()) => state.record(Record::StreamSynchronized { stream, seq: head }),
-                    Err(_) => state.refuse_by_driver(Verb::Synchronize, Some(slot)),
-                }
-                state.unpin_stream(slot);
+                state.end_stream_sync(flight, Point { stream, seq: head }, performed.is_ok());
                 state.facts.order.stream(slot).device
             })
             .map_err(OrderError::from)?;
@@ -62,14 +57,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         let marker = event_slot(look.event);
         let performed = if look.number == 0 { Ok(()) } else { self.synchronise(Target::Marker(marker)) };
         self.commit(|state| {
-            match performed {
-                Ok(()) => {
-                    state.facts.order.end_complete(look, Level::Seen);
-                    state.record(Record::EventSynchronized { event, number: look.number });
-                }
-                Err(_) => state.refuse_by_driver(Verb::Synchronize, None),
-            }
-            state.facts.order.unpin_event(look.event);
+            state.end_event_sync(look, event, performed.is_ok());
         })?;
         performed?;
         if look.number > 0 {
@@ -86,13 +74,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     pub fn synchronize_device(&self, device: DeviceId) -> Result<(), OrderError> {
         let flight = self.begin_device_sync(device)?;
         let performed = self.synchronise(Target::Device(device));
-        self.commit(|state| {
-            state.facts.order.end_sync(flight, performed.is_ok(), Level::Seen);
-            match performed {
-                Ok(()) => state.record(Record::DeviceSynchronized { device }),
-                Err(_) => state.refuse_by_driver(Verb::Synchronize, None),
-            }
-        })?;
+        self.commit(|state| state.end_device_sync(flight, device, performed.is_ok()))?;
         performed?;
         Ok(self.release_surplus(device)?)
     }
@@ -100,9 +82,43 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     /// A synchronisation of the driver, counted.
     fn synchronise(&self, what: Target) -> Result<(), DriverError> {
         let action = Action::Synchronise { what };
-        let outcome = self.perform(action);
+        let outcome = self.perform(&action);
         // A lock that cannot be had only loses the count.
-        let _ = self.commit(|state| state.count(action, &outcome));
+        let _ = self.commit(|state| state.count(action.kind(), &outcome));
         outcome.map(|_| ())
+    }
+}
+
+impl State<'_> {
+    #[inline(never)]
+    fn end_device_sync(&mut self, flight: Flight, device: DeviceId, complete: bool) {
+        self.facts.order.end_sync(flight, complete, Level::Seen);
+        self.end_any_sync(Record::DeviceSynchronized { device }, None, complete);
+    }
+
+    /// `up_to`: where the stream stood.
+    #[inline(never)]
+    fn end_stream_sync(&mut self, flight: Flight, up_to: Point, complete: bool) {
+        let (Point { stream, seq }, slot) = (up_to, up_to.stream.slot());
+        self.facts.order.end_sync(flight, complete, Level::Seen);
+        self.end_any_sync(Record::StreamSynchronized { stream, seq }, Some(slot), complete);
+        self.unpin_stream(slot);
+    }
+
+    #[inline(never)]
+    fn end_event_sync(&mut self, look: Recording, event: EventId, complete: bool) {
+        if complete {
+            self.facts.order.end_complete(look, Level::Seen);
+        }
+        self.end_any_sync(Record::EventSynchronized { event, number: look.number }, None, complete);
+        self.facts.order.unpin_event(look.event);
+    }
+
+    fn end_any_sync(&mut self, done: Record<'_>, stream: Option<usize>, complete: bool) {
+        if complete {
+            self.record(done);
+        } else {
+            self.refuse_by_driver(Verb::Synchronize, stream);
+        }
     }
 }

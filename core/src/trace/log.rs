@@ -90,6 +90,8 @@ pub struct Log<'a> {
     lost: u64,
     /// How many of the lost ones the pages so far tell of.
     told: u64,
+    /// Where a record is written first that may not fit the page. Here, not on the stack: every call's would need it.
+    spill: [u8; WINDOW],
 }
 
 impl<'a> Log<'a> {
@@ -112,6 +114,7 @@ impl<'a> Log<'a> {
             known: Known::NOTHING,
             lost: 0,
             told: 0,
+            spill: [0; WINDOW],
         }
     }
 
@@ -266,6 +269,8 @@ impl<'a> Log<'a> {
     }
 
     /// Begins a page in the place behind the sealed ones, over the oldest where none is free.
+    #[cold]
+    #[inline(never)]
     fn open(&mut self, time: Nanos) {
         if self.sealed >= self.pages.len() {
             let records = self.pages.get(self.oldest).map_or(0, |page| records_in(page.bytes()));
@@ -307,7 +312,10 @@ impl<'a> Log<'a> {
         let room = room(self.pages, self.open, self.length);
         let written = match room.first_chunk_mut() {
             Some(window) => encode(window, &mut self.context, time, record),
-            None => put_at_end(room, &mut self.context, time, record),
+            None => {
+                let length = encode(&mut self.spill, &mut self.context, time, record);
+                if copied(self.spill.get(..length), room) { length } else { 0 }
+            }
         };
         self.length += written;
         written != 0
@@ -325,33 +333,34 @@ impl<'a> Log<'a> {
 
     /// Writes what the record mentions and the page lacks; false where the page has no room for it.
     #[cold]
+    #[inline(never)]
     fn define_missing(&mut self, time: Nanos, record: &Record<'_>, definitions: &impl Definitions) -> bool {
-        let mut fits = true;
-        record.refer(&mut |mention| {
-            if fits && !self.holds(mention) {
-                fits = self.define(time, mention, definitions);
+        // One after the other, so that no stack holds a record beside the one that is being written.
+        let mut place = 0;
+        while let Some(mention) = nth_mention(record, place) {
+            if !self.holds(mention) && !self.define(time, mention, definitions) {
+                return false;
             }
-        });
-        fits
+            place += 1;
+        }
+        true
     }
 
     /// Writes one definition and, before it, that of its device.
     fn define(&mut self, time: Nanos, mention: Mention, definitions: &impl Definitions) -> bool {
-        let definition = match mention {
-            Mention::Device(device) => definitions.device(device),
-            Mention::Stream(stream) => definitions.stream(stream),
-            Mention::Pool(pool) => definitions.pool(pool),
-            Mention::Label(label) => definitions.label(label),
-        };
-        let Some(definition) = &definition else { return true };
-        if let Some(device) = device_of(definition)
-            && !self.holds(Mention::Device(device))
-            && let Some(device) = &definitions.device(device)
-            && !self.put_definition(time, device)
-        {
-            return false;
+        let device = device_behind(mention, definitions).map(Mention::Device);
+        let lacks_device = device.filter(|device| !self.holds(*device));
+        lacks_device.is_none_or(|device| self.define_one(time, device, definitions))
+            && self.define_one(time, mention, definitions)
+    }
+
+    /// Writes one definition, if anybody knows it.
+    #[inline(never)]
+    fn define_one(&mut self, time: Nanos, mention: Mention, definitions: &impl Definitions) -> bool {
+        match definition_of(mention, definitions) {
+            Some(ref definition) => self.put_definition(time, definition),
+            None => true,
         }
-        self.put_definition(time, definition)
     }
 
     fn put_definition(&mut self, time: Nanos, definition: &Record<'_>) -> bool {
@@ -412,6 +421,35 @@ fn forget(stamp: Option<&mut u64>) {
     }
 }
 
+/// The mention of this place among all of a record's.
+#[cold]
+#[inline(never)]
+fn nth_mention(record: &Record<'_>, place: usize) -> Option<Mention> {
+    let (mut before, mut found) = (0, None);
+    record.refer(&mut |mention| {
+        if before == place {
+            found = Some(mention);
+        }
+        before += 1;
+    });
+    found
+}
+
+fn definition_of(mention: Mention, definitions: &impl Definitions) -> Option<Record<'_>> {
+    match mention {
+        Mention::Device(device) => definitions.device(device),
+        Mention::Stream(stream) => definitions.stream(stream),
+        Mention::Pool(pool) => definitions.pool(pool),
+        Mention::Label(label) => definitions.label(label),
+    }
+}
+
+/// The device that a definition names.
+#[inline(never)]
+fn device_behind(mention: Mention, definitions: &impl Definitions) -> Option<DeviceId> {
+    definition_of(mention, definitions).as_ref().and_then(device_of)
+}
+
 const fn device_of(definition: &Record<'_>) -> Option<DeviceId> {
     match definition {
         Record::StreamDef { device, .. } => Some(*device),
@@ -435,14 +473,6 @@ fn encode(window: &mut [u8; WINDOW], context: &mut Context, time: Nanos, record:
     writer.number(elapsed);
     record.put(&mut writer);
     writer.written()
-}
-
-/// Writes a record near the page's end, and returns its length: 0 where it does not fit.
-#[cold]
-fn put_at_end(room: &mut [u8], context: &mut Context, time: Nanos, record: &Record<'_>) -> usize {
-    let mut window = [0; WINDOW];
-    let length = encode(&mut window, context, time, record);
-    if copied(window.get(..length), room) { length } else { 0 }
 }
 
 /// Copies all of the bytes to where there is room for them; says whether there is.

@@ -3,31 +3,48 @@
 use super::arguments::{choice, name, output};
 use super::failure::Failure;
 use super::handle::Handles;
-use super::instance::{Inner, call};
+use super::instance::call;
 use crate::bindings::{weir_block, weir_pool, weir_ptr, weir_runtime, weir_status as s, weir_stream};
 use core::ffi::{c_char, c_int};
-use weir::error::MallocError;
-use weir::id::{LabelId, PoolId, StreamId};
+use weir::id::LabelId;
 use weir::policy::UseUntil;
 use weir::units::{Bytes, DevicePtr};
+
+/// Whether an allocation may wait for the lock and call the driver.
+#[derive(Clone, Copy)]
+enum Patience {
+    Full,
+    None,
+}
+
+/// What an allocation was called with.
+struct Asked {
+    runtime: weir_runtime,
+    pool: weir_pool,
+    stream: weir_stream,
+    bytes: u64,
+    label: u32,
+    patience: Patience,
+    ptr: *mut weir_ptr,
+}
 
 /// What the three ways to allocate have in common.
 ///
 /// # Safety
-/// `ptr` is null or good for writing.
-unsafe fn allocate(
-    runtime: weir_runtime,
-    (pool, stream): (weir_pool, weir_stream),
-    ptr: *mut weir_ptr,
-    label: u32,
-    work: impl FnOnce(&Inner, PoolId, StreamId, LabelId) -> Result<DevicePtr, MallocError>,
-) -> c_int {
-    call(runtime, |instance| {
+/// `asked.ptr` is null or good for writing.
+#[inline(always)]
+unsafe fn allocate(asked: &Asked) -> c_int {
+    call(asked.runtime, |instance| {
         // SAFETY: as the caller promised.
-        let ptr = unsafe { output(ptr, "ptr") }?;
+        let ptr = unsafe { output(asked.ptr, "ptr") }?;
         instance.runtime().driver().pressure.check_outside("allocating")?;
-        let (pool, stream, label) = (instance.pool(pool)?, instance.stream(stream)?, instance.label(label)?);
-        let made = work(instance.runtime(), pool, stream, label)?;
+        let (pool, stream) = (instance.pool(asked.pool)?, instance.stream(asked.stream)?);
+        let label = instance.label(asked.label)?;
+        let (runtime, bytes) = (instance.runtime(), Bytes(asked.bytes));
+        let made = match asked.patience {
+            Patience::Full => runtime.malloc_with(pool, bytes, stream, label, Failure::refused),
+            Patience::None => runtime.try_malloc_with(pool, bytes, stream, Failure::refused),
+        }?;
         ptr.write(made.0);
         Ok(())
     })
@@ -42,9 +59,8 @@ pub unsafe extern "C" fn weir_malloc_async(
     stream: weir_stream,
     ptr: *mut weir_ptr,
 ) -> c_int {
-    let work = |r: &Inner, pool, stream, _| r.malloc_async(pool, Bytes(bytes), stream);
     // SAFETY: the header asks for a place for an address, or null.
-    unsafe { allocate(runtime, (pool, stream), ptr, LabelId::NONE.0, work) }
+    unsafe { allocate(&Asked { runtime, pool, stream, bytes, label: LabelId::NONE.0, patience: Patience::Full, ptr }) }
 }
 
 /// See `weir.h`.
@@ -57,9 +73,8 @@ pub unsafe extern "C" fn weir_malloc_labelled(
     label: u32,
     ptr: *mut weir_ptr,
 ) -> c_int {
-    let work = |r: &Inner, pool, stream, label| r.malloc_labelled(pool, Bytes(bytes), stream, label);
     // SAFETY: the header asks for a place for an address, or null.
-    unsafe { allocate(runtime, (pool, stream), ptr, label, work) }
+    unsafe { allocate(&Asked { runtime, pool, stream, bytes, label, patience: Patience::Full, ptr }) }
 }
 
 /// See `weir.h`.
@@ -71,9 +86,8 @@ pub unsafe extern "C" fn weir_try_malloc_async(
     stream: weir_stream,
     ptr: *mut weir_ptr,
 ) -> c_int {
-    let work = |r: &Inner, pool, stream, _| r.try_malloc_async(pool, Bytes(bytes), stream);
     // SAFETY: the header asks for a place for an address, or null.
-    unsafe { allocate(runtime, (pool, stream), ptr, LabelId::NONE.0, work) }
+    unsafe { allocate(&Asked { runtime, pool, stream, bytes, label: LabelId::NONE.0, patience: Patience::None, ptr }) }
 }
 
 /// See `weir.h`.

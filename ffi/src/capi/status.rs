@@ -24,6 +24,13 @@ macro_rules! failures {
 }
 failures!(DriverError BadId ArenaFull Unusable BadPointer MallocError FreeError UseError OrderError PoolError LabelError);
 
+impl Failure {
+    /// By reference: the error of a malloc is large.
+    pub(super) fn refused(error: &MallocError) -> Self {
+        Self::new(error.status(), format!("{error}"))
+    }
+}
+
 impl Status for DriverError {
     fn status(&self) -> s::Type {
         match self.kind {

@@ -27,9 +27,12 @@ pub use judge::Checker;
 use crate::decode;
 use crate::model::Unrecorded;
 use crate::origin::Origin;
+use crate::part::Part;
+use crate::progress::Progress;
 use crate::source::{self, SourceError};
 use std::collections::BTreeMap;
 use std::path::Path;
+use weir::trace::{Damage, Stamped};
 
 /// The mark that says that the program has ended.
 pub const END_OF_PROGRAM: &str = "end of program";
@@ -65,6 +68,8 @@ pub struct Report {
     pub more_not_judged: u64,
     /// What could not be read, in words.
     pub damages: Vec<String>,
+    /// What is left open because this is a part of a log, in sentences.
+    pub open_ends: Vec<String>,
     /// Records read, definitions not counted.
     pub records: u64,
     /// Mallocs among them.
@@ -93,24 +98,32 @@ impl Report {
     }
 }
 
-/// Checks the log at this path.
+/// Checks a part of the log at this path.
 ///
 /// # Errors
-/// It does not exist, cannot be read, is empty, or is no log.
-pub fn open(path: &Path, told: Told) -> Result<Report, SourceError> {
-    read(&path.display().to_string(), &source::load(path)?, told)
+/// It does not exist, cannot be read, is empty, or is no log; there is no such part; or it was stopped.
+pub fn open(path: &Path, part: &Part, told: Told, progress: &Progress) -> Result<Report, SourceError> {
+    read_with(&path.display().to_string(), &source::load_part(path, part, progress)?, told, progress)
 }
 
 /// Checks a log in memory.
 ///
 /// # Errors
-/// As [`open`].
+/// It is empty, or no log.
 pub fn read(name: &str, bytes: &[u8], told: Told) -> Result<Report, SourceError> {
+    read_with(name, bytes, told, &Progress::default())
+}
+
+/// [`read`], of a long log.
+///
+/// # Errors
+/// As `read`; or it was stopped.
+pub fn read_with(name: &str, bytes: &[u8], told: Told, progress: &Progress) -> Result<Report, SourceError> {
     let mut checker = Checker::new(told);
     let mut damages = Vec::new();
     let (mut anything, mut more) = (false, 0_u64);
     let origin = Origin::of(bytes);
-    decode::each("checking", bytes, |read| match read {
+    let take = |read: Result<Stamped<'_>, Damage>| match read {
         Ok(stamped) => {
             anything = true;
             checker.push(&stamped);
@@ -124,7 +137,8 @@ pub fn read(name: &str, bytes: &[u8], told: Told) -> Result<Report, SourceError>
                 more += 1;
             }
         }
-    });
+    };
+    decode::each("checking", bytes, progress, take).map_err(|stopped| SourceError::stopped(name, stopped))?;
     if !anything {
         // The source knows why.
         source::read(name, bytes)?;
@@ -132,8 +146,9 @@ pub fn read(name: &str, bytes: &[u8], told: Told) -> Result<Report, SourceError>
     if more > 0 {
         damages.push(format!("and {more} more damaged places"));
     }
+    let open_ends = origin.open_ends();
     damages.extend(origin.damages);
-    let mut report = Report { name: name.to_owned(), damages, ..checker.finish() };
+    let mut report = Report { name: name.to_owned(), damages, open_ends, ..checker.finish() };
     report.spare(origin.unrecorded);
     Ok(report)
 }

@@ -141,6 +141,9 @@ impl fmt::Display for Report {
         for damage in &self.damages {
             writeln!(f, "damaged: {damage}")?;
         }
+        for sentence in &self.open_ends {
+            writeln!(f, "note: {sentence}")?;
+        }
         for (at, finding) in self.findings.iter().enumerate() {
             writeln!(f, "{}. {finding}", at + 1)?;
         }
@@ -163,7 +166,7 @@ impl fmt::Display for Report {
         let Self { name, records, mallocs, frees, uses, streams, .. } = self;
         let read = format!("{records} records, {mallocs} mallocs, {frees} frees, {uses} uses, {streams} streams");
         if self.is_clean() {
-            let as_far = if self.damages.is_empty() { "" } else { " as far as it goes" };
+            let as_far = if self.damages.is_empty() && self.open_ends.is_empty() { "" } else { " as far as it goes" };
             return write!(f, "{name}: clean{as_far} ({read})");
         }
         let kinds: Vec<String> =

@@ -9,6 +9,7 @@ pub use picture::{
 
 use crate::follow::Feed;
 use crate::part::Place;
+use crate::progress::Progress;
 use crate::scene::Parts;
 use std::ffi::OsString;
 use std::fmt;
@@ -111,10 +112,10 @@ impl Asked {
     ///
     /// # Errors
     /// As [`screenshot`] and [`screenshot_beside`].
-    pub fn screenshot(&self, log: &Path, out: &Path) -> Result<Vec<String>, PictureError> {
+    pub fn screenshot(&self, log: &Path, out: &Path, progress: &Progress) -> Result<Vec<String>, PictureError> {
         match &self.beside {
-            None => screenshot(log, out, &self.picture),
-            Some(other) => screenshot_beside([log, other], out, &self.picture),
+            None => screenshot(log, out, &self.picture, progress),
+            Some(other) => screenshot_beside([log, other], out, &self.picture, progress),
         }
     }
 }

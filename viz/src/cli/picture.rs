@@ -7,6 +7,7 @@ use crate::model::{Axis, By, EventIx, FindingIx, Model};
 use crate::output;
 use crate::part::Part;
 use crate::png::{self, PngError};
+use crate::progress::{Progress, Unit};
 use crate::reach;
 use crate::report::notable;
 use crate::scene::{self, ColorBy, Page, Parts, Scene, Selection, Size, Theme, View};
@@ -281,19 +282,26 @@ pub fn draw(opened: &Opened, picture: &Picture) -> Result<Scene, PictureError> {
 ///
 /// # Errors
 /// As [`screenshot`]; or a table is wanted, which two logs do not have in common.
-pub fn screenshot_beside(logs: [&Path; 2], out: &Path, picture: &Picture) -> Result<Vec<String>, PictureError> {
+pub fn screenshot_beside(
+    logs: [&Path; 2],
+    out: &Path,
+    picture: &Picture,
+    progress: &Progress,
+) -> Result<Vec<String>, PictureError> {
     if Form::of(out)? == Form::Csv {
         return Err(PictureError::TwoTables);
     }
     let size = Size { w: (picture.size.w / 2.0).floor(), ..picture.size };
     let half = Picture { size, ..picture.clone() };
-    let opened = [open_checked(logs[0], &picture.part)?, open_checked(logs[1], &picture.part)?];
+    let opened = [open_checked(logs[0], &picture.part, progress)?, open_checked(logs[1], &picture.part, progress)?];
     let mut one = view(&opened[0], &half)?;
     go_to_finding(&mut one, &opened[0], &half)?;
     // What is asked for by number is asked for of the first.
     let mut other = view(&opened[1], &Picture { select: None, record: None, free: None, pool: None, ..half })?;
     let models = [&opened[0].model, &opened[1].model];
     Link::of(models).follow(models, 0, &one, &mut other);
+    let (_, frame) = scene::build(models[1], &other);
+    other.show_in_list(models[1], &frame);
     ask(&mut one, &opened[0]);
     ask(&mut other, &opened[1]);
     export_beside([(&opened[0], &one), (&opened[1], &other)], out, picture.scale)?;
@@ -315,11 +323,11 @@ pub fn export_beside(shown: [(&Opened, &View); 2], out: &Path, scale: f32) -> Re
 }
 
 /// Opens the log at this path and checks it. Both at once, for each reads all of it.
-fn open_checked(log: &Path, part: &Part) -> Result<Opened, SourceError> {
-    let (name, bytes) = (log.display().to_string(), source::load_part(log, part)?);
+fn open_checked(log: &Path, part: &Part, progress: &Progress) -> Result<Opened, SourceError> {
+    let (name, bytes) = (log.display().to_string(), source::load_part(log, part, progress)?);
     std::thread::scope(|threads| {
-        let checked = threads.spawn(|| check::read(&name, &bytes, Told::Accept));
-        let mut opened = source::read_file(log, &bytes)?;
+        let checked = threads.spawn(|| check::read_with(&name, &bytes, Told::Accept, progress));
+        let mut opened = source::read_file(log, &bytes, progress)?;
         if let Some(pending) = reach::pending(&opened.model) {
             opened.model.take_pending(pending);
         }
@@ -337,9 +345,10 @@ fn open_checked(log: &Path, part: &Part) -> Result<Opened, SourceError> {
 /// # Errors
 /// The log cannot be read, the options ask for what it does not have, or the picture cannot be written. Nothing is
 /// written then.
-pub fn screenshot(log: &Path, out: &Path, picture: &Picture) -> Result<Vec<String>, PictureError> {
+pub fn screenshot(log: &Path, out: &Path, picture: &Picture, progress: &Progress) -> Result<Vec<String>, PictureError> {
     Form::of(out)?;
-    let opened = open_checked(log, &picture.part)?;
+    let opened = open_checked(log, &picture.part, progress)?;
+    let _task = progress.begin("drawing", Unit::Nothing, None);
     let mut view = view(&opened, picture)?;
     go_to_finding(&mut view, &opened, picture)?;
     ask(&mut view, &opened);

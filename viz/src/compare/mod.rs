@@ -71,6 +71,8 @@ pub struct PairChange {
 pub struct Comparison {
     /// Their names.
     pub names: [String; 2],
+    /// What is left open where they are parts of logs, in sentences.
+    pub open_ends: [Vec<String>; 2],
     /// Their parts between common marks; one where they have none.
     pub sections: Vec<Section>,
     /// The whole logs.
@@ -102,6 +104,7 @@ impl Comparison {
         let bounds = |section: &Section| section.sides.map(|side| side.records);
         Self {
             names: [one.name.clone(), other.name.clone()],
+            open_ends: [one.origin.open_ends(), other.origin.open_ends()],
             whole: Section {
                 from: None,
                 to: None,

@@ -15,7 +15,13 @@ pub fn text(comparison: &Comparison) -> String {
     let mut out = String::new();
     let [one, other] = &comparison.names;
     // Writing to a string cannot fail.
-    let _ = writeln!(out, "A  {one}\nB  {other}\n");
+    let _ = writeln!(out, "A  {one}\nB  {other}");
+    for (side, sentences) in ["A", "B"].into_iter().zip(&comparison.open_ends) {
+        for sentence in sentences {
+            let _ = writeln!(out, "note: {side}: {sentence}");
+        }
+    }
+    out.push('\n');
     let _ = writeln!(out, "{:<34} {:>12} {:>12} {:>12} {:>12}", "", "used A", "used B", "reserved A", "reserved B");
     section(&mut out, "whole log", &comparison.whole);
     // Where peaks differ most.

@@ -14,6 +14,7 @@ pub use text::{lines, text};
 pub use verdict::{Kind, Verdict};
 
 use crate::model::{EventIx, Model, Payload};
+use crate::progress::{Progress, Unit};
 use crate::rebuild::{self, Difference, Looks, NotRecorded, Rebuild, Storage};
 use crate::scene;
 use reason::Reasons;
@@ -81,11 +82,11 @@ pub struct Explanation {
 ///
 /// # Errors
 /// The log does not hold what it takes, or the core's decisions part from it before or at the call.
-pub fn explain(model: &Model, event: EventIx) -> Result<Explanation, ExplainError> {
+pub fn explain(model: &Model, event: EventIx, progress: &Progress) -> Result<Explanation, ExplainError> {
     let capacities = rebuild::capacities(model, event)?;
     let mut storage = Storage::new(&capacities).ok_or_else(|| impossible(&capacities))?;
-    match explain_once(model, event, storage.lend(), Looks::Never) {
-        Err(ExplainError::Parted(_)) => explain_once(model, event, storage.lend(), Looks::Always),
+    match explain_once(model, event, progress, storage.lend(), Looks::Never) {
+        Err(ExplainError::Parted(_)) => explain_once(model, event, progress, storage.lend(), Looks::Always),
         explained => explained,
     }
 }
@@ -105,11 +106,19 @@ fn impossible(capacities: &Capacities) -> ExplainError {
     ExplainError::NotRecorded(NotRecorded(words))
 }
 
-fn explain_once(model: &Model, event: EventIx, arenas: Arenas<'_>, looks: Looks) -> Result<Explanation, ExplainError> {
+fn explain_once(
+    model: &Model,
+    event: EventIx,
+    progress: &Progress,
+    arenas: Arenas<'_>,
+    looks: Looks,
+) -> Result<Explanation, ExplainError> {
     let call = call(model, event).ok_or(ExplainError::NoCall(model.events.number(event)))?;
     let parted = |difference: &Difference| ExplainError::Parted(difference.clone());
     let mut rebuild = Rebuild::new(model, arenas, event, looks)?;
-    rebuild.run_before(event);
+    let task = progress.begin("recomputing", Unit::Records, Some(u64::from(event.0)));
+    rebuild.follow_before(event, &task)?;
+    drop(task);
     if let Some(difference) = rebuild.difference() {
         return Err(parted(difference));
     }

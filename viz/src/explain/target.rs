@@ -1,6 +1,7 @@
 //! What is to be explained: which record.
 
 use crate::model::{EventIx, Kind, Model, Payload};
+use crate::progress::Stopped;
 use crate::rebuild::{Difference, NotRecorded};
 use std::fmt;
 use weir::trace::{Record, Verb};
@@ -36,6 +37,8 @@ pub enum ExplainError {
     Parted(Difference),
     /// The call was refused before anything was looked for, for this reason.
     Refused(String),
+    /// Whoever waited for it stopped it.
+    Stopped,
 }
 
 impl fmt::Display for ExplainError {
@@ -50,18 +53,26 @@ impl fmt::Display for ExplainError {
             Self::NoCall(number) => {
                 write!(f, "record {number} belongs to no malloc; name a malloc, a refusal, or a growth")
             }
-            Self::NotRecorded(what) => write!(f, "{what}; a log is explained from its beginning on"),
+            Self::NotRecorded(what) => what.fmt(f),
             Self::Parted(difference) => write!(
                 f,
-                "not recorded: {difference}\nseveral threads in one call, calls of a driver or callback back into the \
-                 runtime, and the program's own failed records and waits are not told fully"
+                "not recorded: {difference}\nno log tells fully what other threads and callbacks do in the middle of a call, \
+                 which event a refused record was of, and how many granules that were kept apart went before one that did \
+                 not"
             ),
             Self::Refused(why) => write!(f, "nothing was looked for: {why}"),
+            Self::Stopped => Stopped.fmt(f),
         }
     }
 }
 
 impl std::error::Error for ExplainError {}
+
+impl From<Stopped> for ExplainError {
+    fn from(_: Stopped) -> Self {
+        Self::Stopped
+    }
+}
 
 impl From<NotRecorded> for ExplainError {
     fn from(what: NotRecorded) -> Self {

@@ -3,6 +3,7 @@
 use super::{Format, write};
 use crate::output;
 use crate::part::Part;
+use crate::progress::{Counted, Progress, Unit};
 use crate::source::{self, SourceError};
 use std::fmt;
 use std::io::{self, BufWriter};
@@ -34,15 +35,24 @@ impl std::error::Error for ExportError {}
 /// Writes the log at `log`, or a part of it, to `out`. Answers what was damaged, and what a reader of the file should know.
 ///
 /// # Errors
-/// The log cannot be read, or the file not be written; nothing is left of it then.
-pub fn file(log: &Path, part: &Part, format: Format, out: &Path) -> Result<Vec<String>, ExportError> {
+/// The log cannot be read, or the file not be written, or it was stopped; nothing is left of it then.
+pub fn file(
+    log: &Path,
+    part: &Part,
+    format: Format,
+    out: &Path,
+    progress: &Progress,
+) -> Result<Vec<String>, ExportError> {
     if matches!((log.canonicalize(), out.canonicalize()), (Ok(log), Ok(out)) if log == out) {
         return Err(ExportError::Same(out.to_owned()));
     }
-    let bytes = source::load_part(log, part).map_err(ExportError::Source)?;
-    let opened = source::read_file(log, &bytes).map_err(ExportError::Source)?;
+    let bytes = source::load_part(log, part, progress).map_err(ExportError::Source)?;
+    let opened = source::read_file(log, &bytes, progress).map_err(ExportError::Source)?;
     let mut told = opened.summary();
-    let written = output::whole(out, |file| write(format, &opened, &bytes, &mut BufWriter::new(file)));
+    let written = output::whole(out, |file| {
+        let file = Counted::new(file, progress.begin("writing", Unit::Bytes, None));
+        write(format, &opened, &bytes, &mut BufWriter::new(file))
+    });
     told.extend(written.map_err(|(path, error)| ExportError::Write(path, error))?);
     Ok(told)
 }

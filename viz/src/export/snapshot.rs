@@ -62,9 +62,6 @@ fn segments(model: &Model) -> Vec<Segment> {
     let mut all = Vec::new();
     for (at, pool) in model.pools.iter().enumerate() {
         let at = PoolIx::next_of(at);
-        let mut runs: Vec<(u64, u64)> =
-            pool.runs.iter().filter(|run| run.unmapped.is_none()).map(|run| (run.start, run.end)).collect();
-        runs.sort_unstable();
         let mut live: Vec<(u64, LifeIx)> = pool
             .lives
             .iter()
@@ -72,12 +69,20 @@ fn segments(model: &Model) -> Vec<Segment> {
             .map(|life| (model.life(*life).offset.0, *life))
             .collect();
         live.sort_unstable();
+        // Where blocks lie nowhere, what holds each is a segment of its own: nothing is between them.
+        let mut runs: Vec<(u64, u64)> = match model.unrecorded.has(Fact::Addresses) {
+            true => live.iter().map(|(_, life)| (model.life(*life).offset.0, model.life(*life).end())).collect(),
+            false => pool.runs.iter().filter(|run| run.unmapped.is_none()).map(|run| (run.start, run.end)).collect(),
+        };
+        runs.sort_unstable();
         let mut live = live.into_iter().peekable();
         let mut segments: Vec<Segment> = Vec::new();
         for (start, end) in runs {
             match segments.last_mut() {
                 // Blocks may lie across two runs that touch.
-                Some(last) if last.end >= start => last.end = last.end.max(end),
+                Some(last) if last.end >= start && !model.unrecorded.has(Fact::Addresses) => {
+                    last.end = last.end.max(end)
+                }
                 _ => segments.push(Segment { pool: at, start, end, blocks: Vec::new() }),
             }
         }

@@ -140,6 +140,8 @@ fn event(model: &Model, stamped: &Stamped<'_>, line: &str, labels: &BTreeMap<Str
     let [pool, stream, seq, id, label, asked, given, offset, source, points] = found;
     let count = |text: Option<&str>| number(text.and_then(|text| text.parse().ok()));
     let unless = |fact, value| if lacks(fact) { None } else { value };
+    // What a free states is what was asked for.
+    let asked = asked.or(given.filter(|_| lacks(Fact::Rounding)));
     let label = match stamped.record {
         Record::Mark { name, .. } if !name.is_empty() => Some(name.to_owned()),
         _ => label.and_then(|label| labels.get(label).cloned()),
@@ -154,7 +156,7 @@ fn event(model: &Model, stamped: &Stamped<'_>, line: &str, labels: &BTreeMap<Str
         count(id),
         words(label),
         count(asked),
-        count(given),
+        count(unless(Fact::Rounding, given)),
         count(unless(Fact::Addresses, offset)),
         words(unless(Fact::Source, source).map(str::to_owned)),
         words(unless(Fact::Source, points).filter(|points| *points != "-").map(str::to_owned)),
@@ -212,7 +214,7 @@ pub(super) fn allocations(model: &Model) -> Table {
             words(name(model.stream(life.stream).id)),
             words(Some(label.to_owned()).filter(|label| !label.is_empty())),
             number(life.asked.map(|asked| asked.0)),
-            number(life.given.0),
+            number(if lacks(Fact::Rounding) { None } else { Some(life.given.0) }),
             number(if lacks(Fact::Addresses) { None } else { Some(life.offset.0) }),
             words(life.source.map(|source| source.name().to_owned())),
             number(life.born().map(|event| model.events.number(event))),
@@ -272,7 +274,7 @@ pub(super) fn decisions(model: &Model) -> Table {
             number(u64::from(granted.is_some())),
             number(life.map(|life| life.id.0)),
             number(asked),
-            number(life.map(|life| life.given.0)),
+            number(life.filter(|_| !lacks(Fact::Rounding)).map(|life| life.given.0)),
             words(life.and_then(|life| life.source).map(|source| source.name().to_owned())),
             words(points.filter(|points| !points.is_empty())),
             number(known.map(|pool| model.pool(pool).used.after(event))),

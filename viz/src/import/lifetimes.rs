@@ -44,6 +44,12 @@ pub(super) fn is_header(line: &str) -> bool {
 
 /// Reads the lifetimes as the rows of one stream.
 pub(super) fn read(input: impl Read) -> Result<Vec<Row>, ImportError> {
+    let (rows, damages) = salvage(input)?;
+    damages.into_iter().next().map_or(Ok(rows), Err)
+}
+
+/// Reads what can be read of them, and what is wrong with the others.
+pub(super) fn salvage(input: impl Read) -> Result<(Vec<Row>, Vec<ImportError>), ImportError> {
     let mut reader = ReaderBuilder::new().flexible(true).trim(Trim::All).from_reader(input);
     let header = reader.headers().map_err(|error| unreadable(&error))?;
     let columns = columns(header).ok_or_else(|| ImportError {
@@ -52,14 +58,19 @@ pub(super) fn read(input: impl Read) -> Result<Vec<Row>, ImportError> {
         found: format!("the header {:?}", header.iter().collect::<Vec<_>>().join(",")),
         expected: format!("the header {HEADER}"),
     })?;
-    let mut ends = Vec::new();
+    let (mut ends, mut damages) = (Vec::new(), Vec::new());
     for (number, record) in reader.records().enumerate() {
-        let record = record.map_err(|error| unreadable(&error))?;
-        let line = record.position().map_or(1, csv::Position::line);
-        ends.extend(columns.ends(&record, line, number)?);
+        let found = record.map_err(|error| unreadable(&error)).and_then(|record| {
+            let line = record.position().map_or(1, csv::Position::line);
+            columns.ends(&record, line, number)
+        });
+        match found {
+            Ok(both) => ends.extend(both),
+            Err(error) => damages.push(error),
+        }
     }
     ends.sort_unstable();
-    Ok(ends.into_iter().map(End::row).collect())
+    Ok((ends.into_iter().map(End::row).collect(), damages))
 }
 
 fn columns(header: &StringRecord) -> Option<Columns> {
@@ -142,6 +153,16 @@ mod tests {
         let both = read_text("id,start,end,size\n1,0,3,4\n2,3,9,5\n").expect("is readable");
         assert_eq!(both[..2], [(Allocate, 1, 4), (Allocate, 2, 5)]);
         assert!(read_text("id,start,end,size\n1,3,3,4\n").is_ok(), "one step");
+    }
+
+    #[test]
+    fn the_rows_around_a_wrong_one_are_read() {
+        let text = "id,lower,upper,size\n0,0,3,4\n1,9,2,8\n2,1,\n3,1,2,16\n";
+        let (rows, damages) = salvage(text.as_bytes()).expect("has the header");
+        let rows: Vec<_> = rows.iter().map(|row| (row.action, row.pointer)).collect();
+        assert_eq!(rows, [(Allocate, 1), (Allocate, 4), (Free, 4), (Free, 1)]);
+        let lines: Vec<_> = damages.iter().map(|damage| damage.at).collect();
+        assert_eq!(lines, [Spot::Line(3), Spot::Line(4)]);
     }
 
     #[test]

@@ -118,6 +118,12 @@ pub fn knows(beginning: &[u8]) -> bool {
     foreign(&beginning[..beginning.len().min(SNIFFED as usize)]).is_ok()
 }
 
+/// Whether a file is a database of SQLite.
+#[must_use]
+pub fn is_sqlite(beginning: &[u8]) -> bool {
+    beginning.starts_with(sqlite::MAGIC)
+}
+
 /// The log of another allocator in weir's text form; `None` where it is of none of the formats. `damage` is what is wrong
 /// with the file besides: it ends where that begins.
 pub fn translate(bytes: &[u8], damage: Option<&str>) -> Option<Result<Vec<u8>, ImportError>> {
@@ -139,7 +145,8 @@ impl Format {
                 let unrecorded =
                     Unrecorded::of(&[Fact::Source, Fact::Order, Fact::Reserved, Fact::Addresses, Fact::Rounding]);
                 let unrecorded = unrecorded.and(Fact::Streams).and(Fact::Times).and(Fact::Limit);
-                let rows = lifetimes::read(bytes)?.into_iter().map(Ok);
+                let (rows, damages) = lifetimes::salvage(bytes)?;
+                let rows = rows.into_iter().map(Ok).chain(damages.into_iter().map(Err));
                 let mut recording = Recording::of_rows("lifetimes (CSV)", unrecorded, rows);
                 recording.happenings.iter_mut().for_each(recording::Happening::forget_address);
                 Ok(recording)

@@ -88,12 +88,12 @@ pub(super) fn read(pickle: &Pickle<'_>, wanted: Option<usize>) -> Result<Snapsho
     Ok(Snapshot { notes: notes(&part, &lists.entries, device), happenings: part.finish() })
 }
 
-/// What a snapshot recorded, of all devices. Of a file that is cut what is there.
+/// What a snapshot recorded, of all devices. Of a file that is cut or damaged what stands before that.
 pub(super) fn record(bytes: &[u8]) -> Result<Recording, ImportError> {
     let unrecorded = Unrecorded::of(&[Fact::Source, Fact::Order, Fact::Rounding, Fact::Limit]);
     let mut recording = Recording::new("a memory snapshot of PyTorch", unrecorded);
     let (pickle, cut) = salvage(bytes, Limits::DEFAULT)?;
-    let lists = match cut {
+    let lists = match &cut {
         None => Lists::of(&pickle)?,
         Some(cut) => {
             recording.damage(cut);
@@ -117,6 +117,9 @@ pub(super) fn record(bytes: &[u8]) -> Result<Recording, ImportError> {
             recording.notes.push(format!("device {device}: {count} blocks were live before the recording began"));
         }
         recording.happenings.extend(part.finish());
+    }
+    if let (Some(cut), true) = (cut, recording.happenings.is_empty()) {
+        return Err(cut);
     }
     if recording.happenings.iter().all(|happening| happening.time.is_none()) {
         recording.unrecorded = recording.unrecorded.and(Fact::Times);

@@ -1,6 +1,7 @@
 //! A driver that does nothing and answers as a log says that its driver did.
 
-use super::calls::Calls;
+use super::failures::{Failing, When, failures};
+use super::refused::passed_over;
 use crate::model::{EventIx, Kind, Model, Payload};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -9,8 +10,19 @@ use weir::driver::{
     Properties, Relief, Target,
 };
 use weir::id::DeviceId;
-use weir::trace::{MapReason, Record};
+use weir::trace::{Record, UnmapReason};
 use weir::units::{Bytes, DevicePtr, Nanos};
+
+/// What a driver call is about, as far as that tells which one it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum About {
+    Nothing,
+    Address(DevicePtr),
+    /// A granule that could not be mapped.
+    NotMapped,
+    /// A granule that was neither mapped nor unmapped just before.
+    KeptApart,
+}
 
 /// Answers from a log.
 #[derive(Debug)]
@@ -22,8 +34,10 @@ pub(super) struct Answers<'m> {
     /// Where the next range lies.
     base: Cell<Option<DevicePtr>>,
     granules: Cell<u64>,
-    /// Of the call in progress: driver calls that fail, and after how many of their kind that do not.
-    failures: RefCell<Vec<(u64, DriverError)>>,
+    /// Of the call in progress: driver calls that fail, in their order.
+    failures: RefCell<VecDeque<Failing>>,
+    /// Where the granule was that is destroyed next.
+    last: Cell<About>,
     /// The first record behind the last call's own.
     from: Cell<EventIx>,
     /// Whether the log tells of any failure.
@@ -43,6 +57,7 @@ impl<'m> Answers<'m> {
                 // An event that was never recorded is complete without a question.
                 Record::Queried { complete, number, .. } if number > 0 => queries.push_back(Ok(complete)),
                 Record::Pressed { relieved: answer, .. } => relieved.push_back(answer),
+                Record::DriverFailed { .. } if passed_over(model, at).is_some() => {}
                 Record::DriverFailed { error } if error.call == DriverCall::Query => queries.push_back(Err(error)),
                 Record::DriverFailed { .. } => fails = true,
                 _ => {}
@@ -55,6 +70,7 @@ impl<'m> Answers<'m> {
             base: Cell::new(None),
             granules: Cell::new(0),
             failures: RefCell::default(),
+            last: Cell::new(About::KeptApart),
             from: Cell::new(begin),
             fails,
         }
@@ -70,58 +86,40 @@ impl<'m> Answers<'m> {
         if !self.fails {
             return;
         }
-        let from = self.from.get();
-        let mut to = ends.at() + 1;
+        let (from, mut to) = (self.from.get(), ends.at() + 1);
         // What a synchronisation or a destruction releases stands behind its record.
         if releases(self.model.events.kind(ends)) {
-            while to < self.model.events.len() && is_release(self.model, EventIx::next_of(to)) {
-                to += 1;
-            }
+            to = end_of_release(self.model, to);
         }
         self.from.set(EventIx::next_of(to));
-        let records = |range: std::ops::Range<usize>| {
-            range.map(EventIx::next_of).filter_map(|at| match self.model.events.payload(at) {
-                Payload::Other(record) => Some(record),
-                Payload::Life(_) => None,
-            })
-        };
-        let mut failures = Vec::new();
-        for at in from.at()..to {
-            let Payload::Other(Record::DriverFailed { error }) = self.model.events.payload(EventIx::next_of(at)) else {
-                continue;
-            };
-            // A growth's maps are written when it ends, those before a failure too.
-            let growth = (at..to).find(|at| {
-                let at = EventIx::next_of(*at);
-                self.model.events.kind(at) == Kind::GrowAborted || Calls::ends_one(self.model, at)
-            });
-            let until = match error.call {
-                DriverCall::Create | DriverCall::Map => growth.unwrap_or(to),
-                _ => at,
-            };
-            let before = records(from.at()..until).map(|record| calls_in(&record, error.call)).sum();
-            failures.push((before, error));
-        }
-        self.failures.replace(failures);
+        self.last.set(About::KeptApart);
+        self.failures.replace(failures(self.model, from, EventIx::next_of(to)).into());
     }
 
     /// One more driver call: whether the log says that it failed.
-    fn attempt(&self, call: DriverCall) -> Result<(), DriverError> {
-        if !self.fails {
+    fn attempt(&self, call: DriverCall, about: About) -> Result<(), DriverError> {
+        let mut failures = self.failures.borrow_mut();
+        let Some(next) = failures.front_mut().filter(|next| next.error.call == call) else { return Ok(()) };
+        let fails = match &mut next.when {
+            When::After(0) => true,
+            When::After(calls) => {
+                *calls -= 1;
+                false
+            }
+            When::At(place) => about == About::Address(*place),
+            When::Anywhere => matches!(about, About::Address(_)),
+            When::NotMapped => about == About::NotMapped,
+            When::KeptApart => about == About::KeptApart,
+            When::Outside(ranges) => {
+                matches!(about, About::Address(at) if !ranges.iter().any(|range| range.contains(&at.0)))
+            }
+        };
+        if !fails {
             return Ok(());
         }
-        let mut failures = self.failures.borrow_mut();
-        let Some(at) = failures.iter().position(|(_, error)| error.call == call) else { return Ok(()) };
-        match failures[at] {
-            (0, error) => {
-                failures.remove(at);
-                Err(error)
-            }
-            _ => {
-                failures.iter_mut().filter(|(_, error)| error.call == call).for_each(|(before, _)| *before -= 1);
-                Ok(())
-            }
-        }
+        let error = next.error;
+        failures.pop_front();
+        Err(error)
     }
 }
 
@@ -129,30 +127,34 @@ const fn releases(kind: Kind) -> bool {
     matches!(kind, Kind::StreamSynchronized | Kind::EventSynchronized | Kind::DeviceSynchronized | Kind::PoolDestroyed)
 }
 
+/// Where a release is over that begins at a place.
+fn end_of_release(model: &Model, from: usize) -> usize {
+    let records = from..model.events.len();
+    let mut to = records.clone().find(|at| !is_release(model, EventIx::next_of(*at))).unwrap_or(records.end);
+    let next = (to < records.end).then(|| model.events.payload(EventIx::next_of(to)));
+    let trims = matches!(
+        next,
+        Some(Payload::Other(Record::Unmapped { reason: UnmapReason::Trim, .. } | Record::Trimmed { .. }))
+    );
+    // Granules that could not be destroyed just before are the trim's.
+    let of_trim = |at: usize| matches!(model.events.kind(EventIx::next_of(at)), Kind::DriverFailed | Kind::Quarantined);
+    while trims && to > from && of_trim(to - 1) {
+        to -= 1;
+    }
+    to
+}
+
 fn is_release(model: &Model, at: EventIx) -> bool {
     match model.events.payload(at) {
         Payload::Other(Record::DriverFailed { error }) => {
-            matches!(error.call, DriverCall::Unmap | DriverCall::Destroy | DriverCall::Release)
+            matches!(error.call, DriverCall::Unmap | DriverCall::Destroy | DriverCall::Release | DriverCall::Query)
+                && passed_over(model, at).is_none()
         }
-        _ => matches!(model.events.kind(at), Kind::Unmapped | Kind::Kept | Kind::Quarantined),
-    }
-}
-
-/// How many successful calls of a kind a record stands for.
-fn calls_in(record: &Record<'_>, call: DriverCall) -> u64 {
-    match (*record, call) {
-        (Record::Mapped { granules, reason, .. }, DriverCall::Create)
-        | (Record::MappedInOrder { granules, reason, .. }, DriverCall::Create)
-            if reason != MapReason::Remap =>
-        {
-            u64::from(granules)
+        Payload::Other(Record::Unmapped { reason, .. }) => {
+            matches!(reason, UnmapReason::Threshold | UnmapReason::Destroy)
         }
-        (Record::Mapped { granules, .. } | Record::MappedInOrder { granules, .. }, DriverCall::Map)
-        | (Record::Unmapped { granules, .. } | Record::UnmappedInOrder { granules, .. }, DriverCall::Unmap) => {
-            u64::from(granules)
-        }
-        (Record::MarkerLaid { .. }, DriverCall::Lay) | (Record::WaitInserted { .. }, DriverCall::Wait) => 1,
-        _ => 0,
+        // What is known of destroyed streams is asked first.
+        _ => matches!(model.events.kind(at), Kind::Kept | Kind::Quarantined | Kind::Asked),
     }
 }
 
@@ -171,30 +173,35 @@ impl Driver for Answers<'_> {
         self.base.take().ok_or(unknown(DriverCall::Reserve))
     }
 
-    fn release(&self, _: DeviceId, _: DevicePtr, _: Bytes) -> Result<(), DriverError> {
-        self.attempt(DriverCall::Release)
+    fn release(&self, _: DeviceId, base: DevicePtr, _: Bytes) -> Result<(), DriverError> {
+        self.attempt(DriverCall::Release, About::Address(base))
     }
 
     fn create(&self, _: DeviceId) -> Result<GranuleHandle, DriverError> {
-        self.attempt(DriverCall::Create)?;
+        self.attempt(DriverCall::Create, About::Nothing)?;
         self.granules.set(self.granules.get() + 1);
         Ok(GranuleHandle(self.granules.get()))
     }
 
     fn destroy(&self, _: DeviceId, _: GranuleHandle) -> Result<(), DriverError> {
-        self.attempt(DriverCall::Destroy)
+        self.attempt(DriverCall::Destroy, self.last.replace(About::KeptApart))
     }
 
-    fn map(&self, _: DeviceId, _: DevicePtr, _: GranuleHandle, _: Option<NativeStream>) -> Result<(), DriverError> {
-        self.attempt(DriverCall::Map)
+    fn map(&self, _: DeviceId, at: DevicePtr, _: GranuleHandle, _: Option<NativeStream>) -> Result<(), DriverError> {
+        self.last.set(About::NotMapped);
+        self.attempt(DriverCall::Map, About::Address(at))?;
+        self.last.set(About::KeptApart);
+        Ok(())
     }
 
-    fn unmap(&self, _: DeviceId, _: DevicePtr, _: Option<NativeStream>) -> Result<(), DriverError> {
-        self.attempt(DriverCall::Unmap)
+    fn unmap(&self, _: DeviceId, at: DevicePtr, _: Option<NativeStream>) -> Result<(), DriverError> {
+        self.attempt(DriverCall::Unmap, About::Address(at))?;
+        self.last.set(About::Address(at));
+        Ok(())
     }
 
     fn lay(&self, _: MarkerSlot, _: NativeStream) -> Result<(), DriverError> {
-        self.attempt(DriverCall::Lay)
+        self.attempt(DriverCall::Lay, About::Nothing)
     }
 
     fn query(&self, _: Target) -> Result<Completion, DriverError> {
@@ -206,11 +213,11 @@ impl Driver for Answers<'_> {
     }
 
     fn wait(&self, _: NativeStream, _: MarkerSlot) -> Result<(), DriverError> {
-        self.attempt(DriverCall::Wait)
+        self.attempt(DriverCall::Wait, About::Nothing)
     }
 
     fn synchronise(&self, _: Target) -> Result<(), DriverError> {
-        self.attempt(DriverCall::Synchronise)
+        self.attempt(DriverCall::Synchronise, About::Nothing)
     }
 
     fn now(&self) -> Nanos {

@@ -1,6 +1,7 @@
 //! Holds the log that the rebuilt runtime writes against the one it was rebuilt from.
 
-use crate::model::{EventIx, Kind, Model};
+use super::refused;
+use crate::model::{EventIx, Model};
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
@@ -110,14 +111,10 @@ impl<'m> Twin<'m> {
         });
     }
 
-    /// Refused calls change nothing, and only mallocs are made again.
+    /// Refused calls that changed nothing are not made again.
     fn skip(&mut self) {
-        let end = self.model.events.end();
-        while self.at < end
-            && self.model.events.kind(self.at) == Kind::Refused
-            && !super::calls::Calls::ends_one(self.model, self.at)
-        {
-            self.at = EventIx(self.at.0 + 1);
+        while let Some(length) = refused::passed_over(self.model, self.at) {
+            self.at = EventIx(self.at.0 + length);
         }
     }
 }

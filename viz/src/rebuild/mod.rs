@@ -3,18 +3,23 @@
 //!
 //! A log has what that takes from its beginning on: capacities, properties of devices, settings of pools, every call that
 //! changed something, and what the driver answered. The rebuilt runtime writes a log of its own, which is held against
-//! the first; where they differ (several threads interleaved in one call, a call that the log does not tell fully), all
-//! that follows is not recomputed, and says so.
+//! the first; where they differ, all that follows is not recomputed, and says so. Three facts are in no log: what another
+//! thread or a callback did in the middle of a call, where it left no trace on the same stream or event; which event a
+//! record was of that the driver refused, where the numbers of later ones do not tell; and how many granules that were kept
+//! apart went before one that did not.
 
 mod answers;
 mod calls;
 mod compare;
+mod failures;
+mod refused;
 mod storage;
 
 pub use compare::Difference;
 pub use storage::Storage;
 
 use crate::model::{EventIx, Kind, Model, Payload};
+use crate::progress::{Stopped, Task};
 use answers::Answers;
 use calls::Calls;
 use compare::{Pages, Twin};
@@ -24,6 +29,13 @@ use weir::id::{PoolId, StreamId};
 use weir::trace::Record;
 use weir::units::{Bytes, DevicePtr};
 use weir::{Arenas, Candidate, Capacities, Local, Outlook};
+
+/// Records between two tellings of how far it is.
+const TOLD: u32 = 4096;
+
+const FOREIGN: &str = "another allocator decided, and its log does not hold what it decided by";
+const LATE: &str =
+    "the beginning of the runtime is not there: it is lost, or this is a part of a log (leave --from out)";
 
 /// Why a runtime cannot be rebuilt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +75,8 @@ pub struct Rebuild<'m, 'a> {
 fn beginning(model: &Model, target: EventIx) -> Result<EventIx, NotRecorded> {
     let begins = (0..=target.at()).rev().map(EventIx::next_of).find(|at| model.events.kind(*at) == Kind::Begin);
     let Some(begin) = begins else {
-        return Err(NotRecorded("the log does not begin with the runtime; its beginning is lost".to_owned()));
+        let foreign = !model.unrecorded.is_empty();
+        return Err(NotRecorded(if foreign { FOREIGN } else { LATE }.to_owned()));
     };
     let missing = |number: u64| NotRecorded(format!("records are missing before record {number}"));
     if let Some(gap) = model.gaps.iter().find(|gap| gap.event > begin && gap.event <= target) {
@@ -111,7 +124,7 @@ impl<'m, 'a> Rebuild<'m, 'a> {
             model,
             runtime: Local::new(arenas, answers, pages.share()),
             pages,
-            calls: Calls::new(model),
+            calls: Calls::new(model, begin),
             next: begin,
             twin: Twin::new(model, begin),
             looks,
@@ -126,6 +139,18 @@ impl<'m, 'a> Rebuild<'m, 'a> {
         self.compare();
     }
 
+    /// [`Self::run_before`], and says how far that is.
+    ///
+    /// # Errors
+    /// It was stopped on its way.
+    pub fn follow_before(&mut self, target: EventIx, task: &Task) -> Result<(), Stopped> {
+        while self.next < target && self.twin.difference().is_none() {
+            task.at(u64::from(self.next.0))?;
+            self.run_before(EventIx(target.0.min(self.next.0.saturating_add(TOLD))));
+        }
+        Ok(())
+    }
+
     /// Makes the calls of all records up to this one.
     pub fn run_through(&mut self, target: EventIx) {
         while self.next <= target && self.next < self.model.events.end() && self.twin.difference().is_none() {
@@ -136,13 +161,9 @@ impl<'m, 'a> Rebuild<'m, 'a> {
 
     fn step(&mut self) {
         let at = self.next;
-        self.next = EventIx(at.0 + 1);
-        if Calls::ends_one(self.model, at) {
-            self.runtime.driver().expect(at);
-            self.calls.make(&self.runtime, at);
-            if self.looks == Looks::Always {
-                let _ = self.runtime.block_at(DevicePtr(0));
-            }
+        self.next = self.calls.follow(&self.runtime, at);
+        if self.looks == Looks::Always && Calls::ends_one(self.model, at) {
+            let _ = self.runtime.block_at(DevicePtr(0));
         }
         if self.pages.is_long() {
             self.compare();

@@ -123,14 +123,13 @@ impl Expression {
         };
         match term {
             Term::Number(number) => Ok(*number),
-            Term::Name(at, name) => match figures.iter().find(|figure| is_named(figure, name)) {
+            Term::Name(at, name) => match named(figures, name) {
                 Some(Figure { value: Some(value), .. }) => Ok(*value as f64),
-                Some(Figure { value: None, .. }) => {
-                    wrong(*at, format!("`{name}`, which this log does not record"), "what it records".to_owned())
+                Some(Figure { value: None, unknown, .. }) => {
+                    wrong(*at, format!("`{name}`, {unknown}"), "what it tells".to_owned())
                 }
                 None => {
-                    let names: Vec<&str> =
-                        figures.iter().map(|f| f.name.strip_suffix("_bytes").unwrap_or(&f.name)).collect();
+                    let names: Vec<&str> = figures.iter().map(|figure| short(figures, figure)).collect();
                     wrong(*at, format!("`{name}`"), format!("one of {}", names.join(", ")))
                 }
             },
@@ -148,8 +147,17 @@ impl Expression {
     }
 }
 
-fn is_named(figure: &Figure, name: &str) -> bool {
-    figure.name == name || figure.name.strip_suffix("_bytes") == Some(name)
+/// A figure by its name or its short one.
+fn named<'f>(figures: &'f [Figure], name: &str) -> Option<&'f Figure> {
+    let whole = figures.iter().find(|figure| figure.name == name);
+    whole.or_else(|| figures.iter().find(|figure| figure.name.strip_suffix("_bytes") == Some(name)))
+}
+
+/// A figure's name without `_bytes`, unless another has that name.
+fn short<'f>(figures: &[Figure], figure: &'f Figure) -> &'f str {
+    let short = figure.name.strip_suffix("_bytes").unwrap_or(&figure.name);
+    let taken = short != figure.name && figures.iter().any(|other| other.name == short);
+    if taken { &figure.name } else { short }
 }
 
 struct Parser {
@@ -280,9 +288,11 @@ mod tests {
     use super::*;
 
     fn figures() -> Vec<Figure> {
-        let figure = |name: &str, value| Figure { name: name.to_owned(), value: Some(value) };
+        let figure = |name: &str, value| Figure { name: name.to_owned(), value: Some(value), unknown: "" };
         vec![
-            Figure { name: "waits_inserted".to_owned(), value: None },
+            Figure { name: "waits_inserted".to_owned(), value: None, unknown: "which is not there" },
+            figure("live_at_end", 1),
+            figure("live_at_end_bytes", 512),
             figure("peak_used_bytes", 100),
             figure("peak_reserved_bytes", 106),
             figure("leaks", 0),
@@ -333,6 +343,10 @@ mod tests {
         let error = Expression::parse("leaks + peek > 1").expect("reads").holds(&figures()).expect_err("no such name");
         assert_eq!(error.at, 8);
         assert!(error.to_string().contains("\n        ^\n") && error.expected.contains("peak_used, "), "{error}");
+        assert_eq!(error.expected.matches("live_at_end,").count(), 1, "{error}");
+        assert!(holds("live_at_end == 1") && holds("live_at_end_bytes == 512"));
+        let error = Expression::parse("waits_inserted > 0").expect("reads").holds(&figures()).expect_err("unknown");
+        assert_eq!(error.found, "`waits_inserted`, which is not there");
         assert!(Expression::parse("1/leaks > 0").expect("reads").holds(&figures()).is_err());
         let deep = "(".repeat(1 << 20);
         assert!(Expression::parse(&deep).is_err());

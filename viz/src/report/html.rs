@@ -68,6 +68,9 @@ fn head(out: &mut String, report: &Report) {
     for damage in &report.damages {
         let _ = writeln!(out, "<p class=\"alarm\">{}</p>", escaped(damage));
     }
+    for sentence in &report.open_ends {
+        let _ = writeln!(out, "<p>{}</p>", escaped(sentence));
+    }
     out.push_str("<div class=\"tiles\">\n");
     let mut tile = |name: &str, value: String, note: String, alarm: bool| {
         let class = if alarm { " class=\"alarm\"" } else { "" };
@@ -95,7 +98,8 @@ fn head(out: &mut String, report: &Report) {
     tile("ordered floor", floor_bytes, floor.to_owned(), false);
     tile("mallocs", ticks::count(mallocs), pools, false);
     tile("refused", ticks::count(report.refused()), "mallocs".to_owned(), report.refused() > 0);
-    tile("leaks", ticks::count(report.leaks), live, report.leaks > 0);
+    let leaks = report.leaks.map_or_else(|| "not known".to_owned(), ticks::count);
+    tile("leaks", leaks, live, report.leaks.is_some_and(|leaks| leaks > 0));
     if report.unrecorded.has(Fact::Source) {
         tile("waits inserted", "not recorded".to_owned(), String::new(), false);
     } else {

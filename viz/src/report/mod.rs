@@ -27,10 +27,12 @@ pub(crate) use text::or_not_recorded;
 pub use text::text;
 pub use waits::Waits;
 
-use crate::check::{self, Fault, Told};
+use crate::check::{self, END_OF_PROGRAM, Fault, Told};
 use crate::floor::Floor;
 use crate::import::program_of;
 use crate::model::{EventIx, Fact, Model, PoolIx, Unrecorded};
+use crate::part::Part;
+use crate::progress::{Progress, Unit};
 use crate::source::{self, Opened, SourceError};
 use std::path::Path;
 
@@ -63,8 +65,9 @@ pub struct Report {
     pub host_waits: u64,
     /// Refused calls by their reasons, the most first.
     pub refusals: Vec<Refused>,
-    /// Blocks that leaked: live when their pool was destroyed, or at the end of the program where the log says it.
-    pub leaks: u64,
+    /// Blocks that leaked: live when their pool was destroyed, or at the end of the program where the log says it. `None`:
+    /// blocks are live at the log's end, and it says neither.
+    pub leaks: Option<u64>,
     /// Blocks that were live at the log's end.
     pub live_at_end: u64,
     /// Their bytes.
@@ -73,24 +76,27 @@ pub struct Report {
     pub findings: Vec<(&'static str, u64)>,
     /// What could not be read, a few lines.
     pub damages: Vec<String>,
+    /// What is left open because this is a part of a log, in sentences.
+    pub open_ends: Vec<String>,
     /// What the log lacks throughout.
     pub unrecorded: Unrecorded,
 }
 
-/// Opens and checks the log at this path, both at once, and reports on it.
+/// Opens and checks a part of the log at this path, both at once, and reports on it.
 ///
 /// # Errors
-/// It does not exist, cannot be read, is empty, or is no log.
-pub fn open(log: &Path) -> Result<(Opened, Report), SourceError> {
-    let (name, bytes) = (log.display().to_string(), source::load(log)?);
+/// It does not exist, cannot be read, is empty, or is no log; there is no such part; or it was stopped.
+pub fn open(log: &Path, part: &Part, progress: &Progress) -> Result<(Opened, Report), SourceError> {
+    let (name, bytes) = (log.display().to_string(), source::load_part(log, part, progress)?);
     let (mut opened, checked) = std::thread::scope(|threads| {
-        let checked = threads.spawn(|| check::read(&name, &bytes, Told::Accept));
-        let opened = source::read_file(log, &bytes)?;
+        let checked = threads.spawn(|| check::read_with(&name, &bytes, Told::Accept, progress));
+        let opened = source::read_file(log, &bytes, progress)?;
         match checked.join() {
             Ok(report) => Ok((opened, report?)),
             Err(panic) => std::panic::resume_unwind(panic),
         }
     })?;
+    let _task = progress.begin("reporting", Unit::Nothing, None);
     let report = Report::of(&opened, &checked);
     opened.model.take_findings(checked);
     Ok((opened, report))
@@ -124,11 +130,12 @@ impl Report {
             waits,
             host_waits,
             refusals: refusals::refusals(model),
-            leaks: checked.by_fault.get(&Fault::Leak).copied().unwrap_or(0),
+            leaks: leaks(opened, checked, live_at_end),
             live_at_end,
             live_bytes_at_end,
             findings: checked.by_fault.iter().map(|(fault, count)| (fault.name(), *count)).collect(),
             damages: opened.summary(),
+            open_ends: opened.origin.open_ends(),
             unrecorded: model.unrecorded,
         }
     }
@@ -167,6 +174,15 @@ impl Report {
         }
         all
     }
+}
+
+/// How many blocks leaked, where the log tells it.
+fn leaks(opened: &Opened, checked: &check::Report, live_at_end: u64) -> Option<u64> {
+    let model = &opened.model;
+    let found = checked.by_fault.get(&Fault::Leak).copied().unwrap_or(0);
+    let ended = || model.marks.iter().any(|mark| model.name(mark.name) == END_OF_PROGRAM);
+    let none = !model.unrecorded.has(Fact::Blocks) && opened.origin.part.is_empty() && live_at_end == 0;
+    (found > 0 || none || ended()).then_some(found)
 }
 
 fn span(model: &Model) -> u64 {

@@ -2,7 +2,7 @@
 
 use super::held::{self, Held, Idle};
 use super::sweep::Sample;
-use crate::model::{EventIx, Fact, Life, Model, NameIx, Payload, PoolIx};
+use crate::model::{Death, EventIx, Fact, Life, LifeIx, Link, Model, NameIx, Payload, PoolIx};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use weir::id::{PoolId, StreamId};
@@ -165,10 +165,11 @@ impl PoolReport {
 pub(super) fn holders(model: &Model, at: PoolIx, peak: Peak) -> (Vec<Holder>, u64) {
     let event = peak.event.unwrap_or(EventIx(0));
     let lives = model.pool(at).lives.iter().map(|life| model.life(*life));
+    let recorded = !model.unrecorded.has(Fact::Streams);
     let mut found: BTreeMap<(NameIx, Option<StreamId>), (u64, u64)> = BTreeMap::new();
     let mut asked = 0_u64;
     for life in lives.filter(|life| life.live_after(event)) {
-        let key = (life.name, model.name(life.name).is_empty().then(|| model.stream(life.stream).id));
+        let key = (life.name, (model.name(life.name).is_empty() && recorded).then(|| model.stream(life.stream).id));
         let (bytes, blocks) = found.entry(key).or_default();
         *bytes = bytes.saturating_add(life.given.0);
         *blocks += 1;
@@ -199,6 +200,20 @@ fn reuse(model: &Model, at: PoolIx) -> [Reused; 6] {
     reuse
 }
 
+/// The streams that had a malloc's bytes before: those that it waited for; where all that was known to be complete, so
+/// that no point is left, those that freed what lay there.
+fn streams_before(model: &Model, at: LifeIx) -> Vec<StreamId> {
+    let points = model.waited_for(at).points;
+    if !points.is_empty() {
+        return points.iter().map(|point| point.stream).collect();
+    }
+    let freed = |link: &Link| match model.life(link.life).death {
+        Death::Free { stream, .. } => Some(model.stream(stream).id),
+        _ => None,
+    };
+    model.came_from(at).iter().filter_map(freed).collect()
+}
+
 /// Memory that went from stream to stream, the most bytes first.
 #[must_use]
 pub fn pairs(model: &Model, at: PoolIx) -> Vec<Pair> {
@@ -206,15 +221,13 @@ pub fn pairs(model: &Model, at: PoolIx) -> Vec<Pair> {
     for (at, life) in lives(model, at) {
         let Some(source) = life.source.filter(|source| *source != Source::Grow) else { continue };
         let to = model.stream(life.stream).id;
-        let mut seen: [Option<StreamId>; 3] = [None; 3];
-        for (place, point) in model.waited_for(at).points.iter().enumerate() {
-            if seen.contains(&Some(point.stream)) {
+        let mut seen: Vec<StreamId> = Vec::new();
+        for from in streams_before(model, at) {
+            if seen.contains(&from) {
                 continue;
             }
-            if let Some(slot) = seen.get_mut(place) {
-                *slot = Some(point.stream);
-            }
-            let reused = found.entry((point.stream, to, source as u8)).or_default();
+            seen.push(from);
+            let reused = found.entry((from, to, source as u8)).or_default();
             reused.count += 1;
             reused.bytes = reused.bytes.saturating_add(life.given.0);
         }

@@ -9,6 +9,7 @@ use weir::trace::Source;
 
 /// How many lines a list has at most.
 const MOST: usize = 10;
+const LEAKS_UNKNOWN: &str = "not known: the log does not tell the end of the program or of its pools";
 
 /// The report in lines. It needs the model that it was made of, for the names of allocations.
 #[must_use]
@@ -43,6 +44,9 @@ fn head(out: &mut String, report: &Report) {
     }
     for damage in &report.damages {
         line(out, "damaged", damage);
+    }
+    for (at, sentence) in report.open_ends.iter().enumerate() {
+        line(out, if at == 0 { "part" } else { "" }, sentence);
     }
 }
 
@@ -189,7 +193,7 @@ fn refusals(out: &mut String, report: &Report) {
 }
 
 fn ends(out: &mut String, report: &Report) {
-    line(out, "leaks", ticks::count(report.leaks));
+    line(out, "leaks", report.leaks.map_or_else(|| LEAKS_UNKNOWN.to_owned(), ticks::count));
     if report.live_at_end > 0 {
         let (count, bytes) = (ticks::count(report.live_at_end), ticks::bytes(report.live_bytes_at_end));
         line(out, "live at the end", format!("{count} blocks, {bytes}"));

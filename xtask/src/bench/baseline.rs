@@ -101,7 +101,8 @@ impl Baseline {
 
     /// Makes it the one to be committed.
     pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
-        std::fs::write(path, self.text()).map_err(|error| Failure::file("write", path, error))?;
+        weir_viz::output::bytes(path, self.text().as_bytes())
+            .map_err(|(path, error)| Failure::file("write", &path, error))?;
         tell!("written: {}", project::shown(path));
         Ok(())
     }

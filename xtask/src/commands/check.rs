@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::follow::{self, News};
+use crate::progress;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -33,6 +34,8 @@ pub(crate) fn parser() -> Command {
             "The log grows yet: print findings as they come, and all of it at the end or at Ctrl-C; \
              FILE may be `-` for standard input, or tcp:PORT",
         ))
+        .args(super::part_of_log())
+        .arg(progress::argument())
         .after_help(format!(
             "What is missing in a log is held against nobody. A block leaks that is live when its pool is destroyed, or at \
              a mark of the name `{END_OF_PROGRAM}`.\n\n\
@@ -47,7 +50,8 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
         return followed(&follow::feed(arguments, "file")?, told);
     }
     let file = PathBuf::from(arguments.get_one::<OsString>("file").cloned().unwrap_or_default());
-    let report = check::open(&file, told).map_err(|error| Failure::Unreadable(error.to_string()))?;
+    let report = check::open(&file, &super::part(arguments), told, &progress::handle(arguments))
+        .map_err(|error| Failure::Unreadable(error.to_string()))?;
     if arguments.get_flag("json") {
         say!("{}", object(&report));
     } else {
@@ -101,6 +105,7 @@ fn object(report: &Report) -> Value {
         "not_judged": list(&report.not_judged),
         "more_not_judged": report.more_not_judged,
         "damages": report.damages,
+        "part": report.open_ends,
     })
 }
 

@@ -1,11 +1,13 @@
 //! `compare`: two event logs side by side.
 
 use crate::failure::Failure;
+use crate::progress;
 use clap::{Arg, ArgMatches, Command};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use weir::trace::Source;
 use weir_viz::compare::{self, Comparison, Section};
+use weir_viz::progress::Unit;
 use weir_viz::source::{self, Opened};
 
 const HELP: &str = "\
@@ -26,17 +28,24 @@ pub(crate) fn parser() -> Command {
         .arg(file("one", "A", "The first event log, such as the one before a change"))
         .arg(file("other", "B", "The second"))
         .arg(super::json_in_place_of_text())
+        .args(super::part_of_log())
+        .arg(progress::argument())
         .after_help(HELP)
 }
 
 pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
+    let (part, progress) = (super::part(arguments), progress::handle(arguments));
     let open = |name: &str| -> Result<Opened, Failure> {
         let file = arguments.get_one::<PathBuf>(name).cloned().unwrap_or_default();
-        let opened = source::open(&file).map_err(|error| Failure::Unreadable(error.to_string()))?;
+        let opened = source::open_part(&file, &part, &progress);
+        let opened = opened.map_err(|error| Failure::Unreadable(error.to_string()))?;
         opened.summary().iter().for_each(|damage| tell!("note: {}: {damage}", file.display()));
         Ok(Opened { name: file.display().to_string(), ..opened })
     };
-    let comparison = Comparison::of(&open("one")?, &open("other")?);
+    let (one, other) = (open("one")?, open("other")?);
+    let task = progress.begin("comparing", Unit::Nothing, None);
+    let comparison = Comparison::of(&one, &other);
+    drop(task);
     if arguments.get_flag("json") {
         say!("{}", object(&comparison));
     } else {
@@ -75,6 +84,7 @@ fn object(comparison: &Comparison) -> Value {
     let told = |value: Value| if comparison.tells_sources() { value } else { Value::Null };
     json!({
         "logs": comparison.names,
+        "parts": comparison.open_ends,
         "whole": section(&comparison.whole),
         "sections": comparison.sections.iter().map(section).collect::<Vec<_>>(),
         "odd_marks": comparison.odd_marks,

@@ -1,12 +1,14 @@
 //! `explain`: why a malloc got what it got, and not something cheaper.
 
 use crate::failure::Failure;
+use crate::progress;
 use crate::replay::Available;
 use clap::{Arg, ArgGroup, ArgMatches, Command};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use weir_viz::explain::{self, ExplainError, Explanation, What};
 use weir_viz::model::Model;
+use weir_viz::progress::Progress;
 use weir_viz::source;
 
 /// Candidates in JSON; the rest are counted.
@@ -43,6 +45,8 @@ pub(crate) fn parser() -> Command {
         .arg(number("record", "The record: a malloc, a refusal, or a growth").alias("event"))
         .group(ArgGroup::new("what").args(["alloc", "record"]).required(true))
         .arg(super::json_in_place_of_text())
+        .args(super::part_of_log())
+        .arg(progress::argument())
         .after_help(HELP)
 }
 
@@ -52,9 +56,11 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
         (Some(alloc), _) => What::Alloc(*alloc),
         (None, record) => What::Record(record.copied().unwrap_or(0)),
     };
-    let opened = source::open(&file).map_err(|error| Failure::Unreadable(error.to_string()))?;
+    let progress = progress::handle(arguments);
+    let opened = source::open_part(&file, &super::part(arguments), &progress);
+    let opened = opened.map_err(|error| Failure::Unreadable(error.to_string()))?;
     opened.summary().iter().for_each(|damage| tell!("note: {damage}"));
-    let explanation = explained(&opened.model, what)?;
+    let explanation = explained(&opened.model, what, &progress)?;
     if arguments.get_flag("json") {
         say!("{}", object(&explanation, &opened.model));
     } else {
@@ -73,10 +79,10 @@ fn failure(error: ExplainError) -> Failure {
 }
 
 /// Explains a decision of a log.
-fn explained(model: &Model, what: What) -> Result<Explanation, Failure> {
+fn explained(model: &Model, what: What, progress: &Progress) -> Result<Explanation, Failure> {
     let event = explain::target(model, what).map_err(failure)?;
     affordable(explain::bytes(model, event).map_err(failure)?).map_err(Failure::Failed)?;
-    explain::explain(model, event).map_err(failure)
+    explain::explain(model, event, progress).map_err(failure)
 }
 
 /// Refuses a runtime for which there is no memory.

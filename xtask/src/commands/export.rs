@@ -1,16 +1,15 @@
 //! `export`: a log in the formats of others.
 
 use crate::failure::Failure;
+use crate::progress;
 use crate::project;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgMatches, Command};
 use std::path::{Path, PathBuf};
 use weir_viz::export::{self, ExportError, Format};
-use weir_viz::part::{Part, Place};
 
 pub(crate) fn parser() -> Command {
     let path = clap::value_parser!(PathBuf);
-    let place = |name: &'static str, help: &'static str| Arg::new(name).long(name).value_name("PLACE").help(help);
     Command::new("export")
         .about("Write a log for other tools: Perfetto, PyTorch's memory viewer, RMM's replay, CSV, Parquet, text")
         .arg(
@@ -30,8 +29,8 @@ pub(crate) fn parser() -> Command {
                 .help("What to write"),
         )
         .arg(Arg::new("out").value_name("OUT").required(true).value_parser(path).help("The file to write"))
-        .arg(place("from", "Only from here on: a record's number, a time since the first one (20ms), or a mark's name"))
-        .arg(place("to", "Only up to here"))
+        .args(super::part_of_log())
+        .arg(progress::argument())
         .after_help(
             "csv and parquet have a row for each record; csv-allocations and parquet-allocations one for each allocation, \
              ...-decisions one for each malloc that was granted or refused. The columns are described, with queries to \
@@ -49,14 +48,15 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     let name = word("to-format").unwrap_or_default();
     let format = Format::of_name(name).ok_or_else(|| Failure::Unreadable(format!("no format {name}")))?;
     if format.is_built() {
-        let part = Part { from: word("from").map(Place::parse), to: word("to").map(Place::parse) };
-        let told = export::file(&log, &part, format, &out).map_err(|error| match error {
-            ExportError::Write(..) => Failure::Failed(error.to_string()),
-            _ => Failure::Unreadable(error.to_string()),
-        })?;
+        let progress = progress::handle(arguments);
+        let told =
+            export::file(&log, &super::part(arguments), format, &out, &progress).map_err(|error| match error {
+                ExportError::Write(..) => Failure::Failed(error.to_string()),
+                _ => Failure::Unreadable(error.to_string()),
+            })?;
         told.iter().for_each(|line| tell!("note: {line}"));
     } else {
-        build_and_run(&log, name, &out, [word("from"), word("to")])?;
+        build_and_run(&log, name, &out, [word("from"), word("to"), word("progress")])?;
     }
     say!("{name}: {}", project::shown(&out));
     Ok(())
@@ -64,14 +64,14 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
 
 /// Lets the program that writes Parquet do it; builds that first. What it takes to build is no part of this program, so
 /// that the first `cargo xtask demo` is quick.
-fn build_and_run(log: &Path, format: &str, out: &Path, part: [Option<&str>; 2]) -> Result<(), Failure> {
+fn build_and_run(log: &Path, format: &str, out: &Path, rest: [Option<&str>; 3]) -> Result<(), Failure> {
     tell!("building what writes Parquet; the first time this takes a minute");
     // Cargo runs in the root, the caller perhaps elsewhere.
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let package = ["run", "--quiet", "--release", "--package", "weir-viz", "--features", "parquet"];
     let mut command = project::cargo(package);
     command.args(["--bin", "weir-export", "--"]).arg(absolute(log)).arg(format).arg(absolute(out));
-    command.args(part.map(Option::unwrap_or_default));
+    command.args(rest.map(Option::unwrap_or_default));
     let status = command.status().map_err(|error| Failure::Failed(format!("cannot run cargo: {error}")))?;
     match status.code() {
         Some(0) => Ok(()),

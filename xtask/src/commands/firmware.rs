@@ -14,6 +14,9 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::path::{Path, PathBuf};
 use weir_viz::check::{self, Told};
 use weir_viz::cli::Picture;
+use weir_viz::output;
+use weir_viz::part::Part;
+use weir_viz::progress::Progress;
 
 pub(crate) fn parser() -> Command {
     Command::new("firmware")
@@ -131,7 +134,7 @@ fn boot(board: &Board, image: &Path, kind: Kind) -> Result<(), Failure> {
     let frames = (kind == Kind::Defmt).then(|| folder.join("defmt.frames"));
     let run = qemu::boot(board, image, frames.as_deref())?;
     let raw = folder.join(image.file_stem().unwrap_or_default()).with_extension("serial");
-    std::fs::write(&raw, &run.serial).map_err(|error| Failure::file("write", &raw, error))?;
+    output::bytes(&raw, &run.serial).map_err(|(path, error)| Failure::file("write", &path, error))?;
     let capture = Capture::read(&run.serial);
     let ending = capture.ending();
     let mut lines: Vec<&str> = capture.lines().collect();
@@ -144,7 +147,7 @@ fn boot(board: &Board, image: &Path, kind: Kind) -> Result<(), Failure> {
         return Err(Failure::Failed(format!("{text}\nrepeat it with: {}", run.typed)));
     };
     let log = folder.join("trace.log");
-    std::fs::write(&log, &capture.log).map_err(|error| Failure::file("write", &log, error))?;
+    output::bytes(&log, &capture.log).map_err(|(path, error)| Failure::file("write", &path, error))?;
     judge(&log, capture.pages)?;
     if let Some(frames) = frames {
         let mut command = project::cargo(["run", "--quiet", "--release", "--package", "weir-defmt", "--"]);
@@ -161,7 +164,8 @@ fn boot(board: &Board, image: &Path, kind: Kind) -> Result<(), Failure> {
 
 /// Checks the log.
 fn judge(log: &Path, pages: usize) -> Result<(), Failure> {
-    let report = check::open(log, Told::Accept).map_err(|error| Failure::Unreadable(error.to_string()))?;
+    let report = check::open(log, &Part::default(), Told::Accept, &Progress::default())
+        .map_err(|error| Failure::Unreadable(error.to_string()))?;
     say!("event log: {} ({pages} pages)", project::shown(log));
     say!("{report}");
     if report.is_clean() && report.damages.is_empty() {

@@ -33,6 +33,7 @@ pub(crate) use sim::logged as simulate;
 
 use crate::failure::Failure;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use weir_viz::part::{Part, Place};
 
 /// A subcommand: how it is called and what it does.
 struct Entry {
@@ -73,6 +74,21 @@ fn json_in_place_of_text() -> Arg {
         .long("json")
         .action(ArgAction::SetTrue)
         .help("Print one JSON object on the last line of standard output instead of text")
+}
+
+/// `--from` and `--to`: a part of a log.
+fn part_of_log() -> [Arg; 2] {
+    let place = |name: &'static str, help: &'static str| Arg::new(name).long(name).value_name("PLACE").help(help);
+    [
+        place("from", "Only from here on: a record's number, a time since the first one (20ms), or a mark's name"),
+        place("to", "Only up to here"),
+    ]
+}
+
+/// The part that the command line names.
+fn part(arguments: &ArgMatches) -> Part {
+    let place = |name: &str| arguments.get_one::<String>(name).map(|words| Place::parse(words));
+    Part { from: place("from"), to: place("to") }
 }
 
 /// The whole command line, of the program of this name.

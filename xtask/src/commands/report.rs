@@ -1,6 +1,7 @@
 //! `report`: what an event log tells, as text, numbers, a page or a picture.
 
 use crate::failure::Failure;
+use crate::progress;
 use crate::project;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value, json};
@@ -18,6 +19,9 @@ Examples:
   cargo xtask report target/demo/trace.log --html target/demo/report.html
   cargo xtask report target/demo/trace.log --fail-if 'peak_reserved > 1.05 * peak_used' --fail-if 'leaks > 0'
 
+leaks are blocks that are live when their pool is destroyed, or at a mark `end of program`; null where blocks are live at
+the log's end and it tells neither. A condition on what the log does not tell ends with status 2: it neither holds nor not.
+
 A condition compares two terms of numbers (3, 1.05, 14GiB), names of --json (`_bytes` may be left out; the parts of
 `reuse` are named as reuse.event), + - * / and parentheses.
 
@@ -27,7 +31,7 @@ no waits and does not ask the device can do with less.
 Exit status:
   0  done, and no condition holds
   1  a condition of --fail-if holds, or an output cannot be written
-  2  a file that cannot be read, a wrong condition, or wrong arguments";
+  2  a file that cannot be read, a wrong condition or one on what the log does not tell, or wrong arguments";
 
 pub(crate) fn parser() -> Command {
     let output = |name: &'static str, help: &'static str| {
@@ -46,6 +50,8 @@ pub(crate) fn parser() -> Command {
         .arg(output("html", "Write one self-contained page, readable in light and dark, instead of text"))
         .arg(output("svg", "Write the timeline as a picture instead of text"))
         .arg(super::json_in_place_of_text())
+        .args(super::part_of_log())
+        .arg(progress::argument())
         .arg(
             Arg::new("fail-if")
                 .long("fail-if")
@@ -61,7 +67,8 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     let conditions = texts.map(|text| Expression::parse(text).map_err(|error| wrong(&error)));
     let conditions: Vec<Expression> = conditions.collect::<Result<_, _>>()?;
     let file = arguments.get_one::<PathBuf>("file").cloned().unwrap_or_default();
-    let (opened, report) = report::open(&file).map_err(|error| Failure::Unreadable(error.to_string()))?;
+    let (opened, report) = report::open(&file, &super::part(arguments), &progress::handle(arguments))
+        .map_err(|error| Failure::Unreadable(error.to_string()))?;
     let figures = report::figures(&report);
     let held = held(&conditions, &figures)?;
     print(arguments, &report, &opened)?;
@@ -113,7 +120,7 @@ fn write(out: &Path, bytes: &[u8]) -> Result<(), Failure> {
 fn object(report: &Report, model: &Model) -> Value {
     let mut object = Map::new();
     object.insert("log".to_owned(), json!(report.name));
-    for Figure { name, value } in report::figures(report) {
+    for Figure { name, value, .. } in report::figures(report) {
         // The parts of `reuse` follow as an object.
         if !name.contains('.') {
             object.insert(name, json!(value));
@@ -134,6 +141,7 @@ fn object(report: &Report, model: &Model) -> Value {
         report.findings.iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
     object.insert("findings_by_kind".to_owned(), Value::Object(findings));
     object.insert("damages".to_owned(), json!(report.damages));
+    object.insert("part".to_owned(), json!(report.open_ends));
     Value::Object(object)
 }
 

@@ -9,6 +9,7 @@ use crate::firmware::measure::{self, Measured};
 use crate::footprint::{Part, parts, per_block, total};
 use crate::packages::{Permission, System};
 use crate::replay::table;
+use crate::stack::Depth;
 use crate::step;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value, json};
@@ -88,11 +89,11 @@ pub(crate) fn parser() -> Command {
 
 pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     if arguments.get_flag("check") || arguments.get_flag("update") {
-        let figures = figures(&measure::measure(&System::new(Permission::of(arguments)))?);
+        let measured = measure::measure(&System::new(Permission::of(arguments)))?;
         if arguments.get_flag("update") {
-            return Baseline::of(compiler(), &figures).write(&sizes());
+            return Baseline::of(compiler(), &figures(&measured)).write(&sizes());
         }
-        return compare(&figures);
+        return compare(&measured);
     }
     let all = configurations().map(|configuration| (parts(configuration.capacities), configuration));
     let system = System::new(Permission::of(arguments));
@@ -121,7 +122,7 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
 /// What is compared: the code, the deepest call, and the making of a runtime, which is made once.
 fn figures(measured: &Measured) -> Vec<Figure> {
     let deepest = |create: bool| {
-        let some = measured.stack.iter().filter(|depth| (depth.name == "weir_create_static") == create);
+        let some = measured.stack.iter().filter(|depth| (depth.name == CREATE) == create);
         some.map(|depth| depth.bytes).max().unwrap_or(0) as f64
     };
     vec![
@@ -131,11 +132,21 @@ fn figures(measured: &Measured) -> Vec<Figure> {
     ]
 }
 
-fn compare(figures: &[Figure]) -> Result<(), Failure> {
-    let baseline = Baseline::read(&sizes())?;
-    crate::say::text(&baseline.table(figures));
-    baseline.judge(figures, "cargo xtask size --check")
+/// Against the baseline, and each call but the making of a runtime against the limit.
+fn compare(measured: &Measured) -> Result<(), Failure> {
+    let (baseline, figures) = (Baseline::read(&sizes())?, figures(measured));
+    crate::say::text(&baseline.table(&figures));
+    baseline.judge(&figures, "cargo xtask size --check")?;
+    match measured.stack.iter().find(|depth| depth.name != CREATE && depth.bytes >= STACK_LIMIT) {
+        Some(Depth { name, bytes, .. }) => {
+            Err(Failure::Failed(format!("`{name}` takes {bytes} bytes of stack: {STACK_LIMIT} or more")))
+        }
+        None => Ok(()),
+    }
 }
+
+/// What is called once, before anything else.
+const CREATE: &str = "weir_create_static";
 
 /// What `ci` runs. Without the target there is nothing to compare.
 pub(crate) fn regressions(system: &System) -> Result<(), Failure> {
@@ -146,7 +157,7 @@ pub(crate) fn regressions(system: &System) -> Result<(), Failure> {
         Ok(Compiler::Debian { .. }) => {
             step::skip("code and stack on bare metal", "counted with rustup's compiler only")
         }
-        Ok(Compiler::Here) => compare(&figures(&measure::measure(system)?))?,
+        Ok(Compiler::Here) => compare(&measure::measure(system)?)?,
     }
     Ok(())
 }
@@ -173,7 +184,7 @@ fn on_bare_metal(measured: &Measured) -> String {
         measure::TARGET,
         measured.text,
         measured.stack.len(),
-        measured.indirect,
+        measured.indirect.iter().map(|(_, calls)| calls).sum::<usize>(),
     );
     for depth in &measured.stack {
         text += &format!("{:>8}  {}\n", depth.bytes, depth.name);

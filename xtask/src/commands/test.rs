@@ -2,7 +2,7 @@
 
 use crate::commands::{firmware, no_install};
 use crate::failure::Failure;
-use crate::packages::{BROWSER, C_COMPILER, CXX_COMPILER, Need, Permission, System};
+use crate::packages::{BROWSER, C_COMPILER, CXX_COMPILER, DISPLAY, Need, Permission, System, WINDOW};
 use crate::project;
 use crate::step;
 use clap::{ArgMatches, Command};
@@ -27,7 +27,10 @@ pub(crate) fn all(system: &System) -> Result<(), Failure> {
     let cxx = part(system, &[CXX_COMPILER], "the C programs compiled as C++");
     // The test itself finds out again; here it is only told.
     let _ = part(&System::new(Permission::Forbidden), &[BROWSER], "a browser's look at the report");
-    // With its window, which is tested without one: no display and no system package.
+    let window: Vec<Need> = WINDOW.into_iter().chain([DISPLAY]).collect();
+    // The test finds out again whether there is one.
+    let _ = part(system, &window, "a look at the viewer's window on a display without a screen");
+    // With its window, most of which is tested without one.
     let mut command = project::cargo(["test", "--package", "weir-viz", "--features", "drive,parquet"]);
     step::run("tests of the viewer", &mut command)?;
     if c == Part::Skip {

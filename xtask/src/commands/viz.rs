@@ -3,12 +3,14 @@
 use crate::commands::no_install;
 use crate::failure::Failure;
 use crate::packages::{Permission, System, WINDOW};
+use crate::progress;
 use crate::project;
 use crate::step;
 use clap::{Arg, ArgMatches, Command};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use weir_viz::cli::{self, Picture};
+use weir_viz::terminal::When;
 
 const NO_INSTALL: &str = "--no-install";
 
@@ -42,7 +44,9 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
             say!("{}", cli::USAGE);
             Ok(())
         }
-        cli::Command::Screenshot { log, out, asked } => written(&out, asked.screenshot(&log, &out)),
+        cli::Command::Screenshot { log, out, asked } => {
+            written(&out, asked.screenshot(&log, &out, &progress::shown(When::Terminal)))
+        }
         cli::Command::Window(asked) => {
             let files: Vec<&Path> = [&asked.file, &asked.beside].into_iter().flatten().map(PathBuf::as_path).collect();
             open(&System::new(permission), &files, &theirs)
@@ -52,7 +56,7 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
 
 /// Writes a picture. What was damaged in the log is said; the picture shows the rest.
 pub(crate) fn draw(log: &Path, out: &Path, picture: &Picture) -> Result<(), Failure> {
-    written(out, cli::screenshot(log, out, picture))
+    written(out, cli::screenshot(log, out, picture, &progress::shown(When::Terminal)))
 }
 
 fn written(out: &Path, outcome: Result<Vec<String>, cli::PictureError>) -> Result<(), Failure> {

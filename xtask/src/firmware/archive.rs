@@ -17,7 +17,9 @@ pub(crate) enum Notes {
 /// Builds the C interface for a target without an operating system.
 pub(crate) fn build(target: &str, compiler: &Compiler, notes: Notes) -> Result<PathBuf, Failure> {
     let words = ["rustc", "--package", "weir-ffi", "--lib", "--profile", "firmware", "--no-default-features"];
-    let words = words.into_iter().chain(["--features", "panic-handler", "--crate-type", "staticlib"]);
+    // A microcontroller has less room than time.
+    let features = if target.starts_with("thumb") { "panic-handler,compact" } else { "panic-handler" };
+    let words = words.into_iter().chain(["--features", features, "--crate-type", "staticlib"]);
     let mut command = compiler.cargo(target, words);
     if notes == Notes::Stack {
         let variable = format!("CARGO_TARGET_{}_RUSTFLAGS", target.to_ascii_uppercase().replace('-', "_"));

@@ -20,8 +20,8 @@ pub(crate) struct Measured {
     pub(crate) text: u64,
     /// The worst stack use of each, deepest first.
     pub(crate) stack: Vec<Depth>,
-    /// Calls through pointers in the image, which stack uses do not count: the program's own functions.
-    pub(crate) indirect: usize,
+    /// Who calls through pointers, and how often; stack uses do not count what is called: the program's own functions.
+    pub(crate) indirect: Vec<(String, usize)>,
 }
 
 /// Builds and looks. An error in words where the target cannot be had.
@@ -33,9 +33,15 @@ pub(crate) fn measure(system: &System) -> Result<Measured, Failure> {
     let text = text_of(&read(&plain)?)?;
     let noted = panic_check::interface(machine, &compiler, Notes::Stack)?;
     let image = Image::read(&read(&noted)?).map_err(Failure::Failed)?;
+    // The program's functions are called by what was made for its driver and sink. Whoever else calls through a pointer calls what
+    // is not counted.
+    let strays: Vec<_> = image.indirect().into_iter().filter(|(name, _)| !name.contains("weir_")).collect();
+    if !strays.is_empty() {
+        return Err(Failure::Failed(format!("calls through pointers whose stack is not counted: {strays:?}")));
+    }
     let mut stack = image.depths(panic_check::prototypes()).map_err(Failure::Failed)?;
     stack.sort_by(|one, other| other.bytes.cmp(&one.bytes).then_with(|| one.name.cmp(&other.name)));
-    Ok(Measured { text, stack, indirect: image.indirect })
+    Ok(Measured { text, stack, indirect: image.indirect() })
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {

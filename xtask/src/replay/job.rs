@@ -8,6 +8,7 @@ use super::{Options, Summary, around};
 use crate::failure::Failure;
 use weir::Arenas;
 use weir_viz::import::Program;
+use weir_viz::progress::{Task, Unit};
 
 /// Something to do on a device of any kind.
 pub(super) trait Job {
@@ -22,6 +23,20 @@ pub(super) trait Job {
         program: &Program,
         options: &Options,
     ) -> Result<Self::Output, Failure>;
+}
+
+/// Says how far a replay is.
+struct Told(Task);
+
+impl Told {
+    fn new(program: &Program, options: &Options) -> Self {
+        Self(options.progress.begin("replaying", Unit::Calls, Some(program.ops.len() as u64)))
+    }
+
+    fn at(&self, row: usize) {
+        // Nobody stops a replay but by ending the process.
+        let _ = self.0.at(row as u64 + 1);
+    }
 }
 
 /// The log's rows on a pool.
@@ -47,8 +62,10 @@ impl Job for Rows {
         options: &Options,
     ) -> Result<Summary, Failure> {
         let mut run = Run::new(venue, arenas, program, options, LogSink::new(options.log.as_deref())?)?;
+        let told = Told::new(program, options);
         for row in 0..program.ops.len() {
             run.row(row)?;
+            told.at(row);
         }
         run.finish()
     }
@@ -65,8 +82,10 @@ impl Job for Fit {
         options: &Options,
     ) -> Result<bool, Failure> {
         let mut run = Run::new(venue, arenas, program, options, LogSink::new(None)?)?;
+        let told = Told::new(program, options);
         for row in 0..program.ops.len() {
             run.row(row)?;
+            told.at(row);
             if run.refused() > 0 {
                 return Ok(false);
             }

@@ -31,6 +31,7 @@ use std::path::PathBuf;
 use weir::policy::{Preference, Reuse, Tuning};
 use weir::units::Bytes;
 use weir_viz::import::Program;
+use weir_viz::progress::Progress;
 
 /// What blocks are rounded up to, and where they begin, unless another alignment is asked for.
 pub(crate) const ALIGNMENT: Bytes = Bytes(512);
@@ -91,11 +92,13 @@ pub(crate) struct Options {
     pub(crate) on: On,
     /// Where the event log goes.
     pub(crate) log: Option<PathBuf>,
+    /// Who is told how far it is.
+    pub(crate) progress: Progress,
 }
 
 impl Options {
     /// A pool as it is by default.
-    pub(crate) const fn new(on: On) -> Self {
+    pub(crate) fn new(on: On) -> Self {
         Self {
             policy: "all",
             reuse: Reuse::all(),
@@ -107,6 +110,7 @@ impl Options {
             alignment: ALIGNMENT,
             on,
             log: None,
+            progress: Progress::default(),
         }
     }
 }

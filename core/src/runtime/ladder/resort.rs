@@ -1,14 +1,13 @@
 //! The rungs before a refusal that go beyond the device: the host waits, or the embedder gives memory back.
 
-use super::{Doing, Malloc};
+use super::{Doing, Malloc, Turn};
 use crate::driver::{Pressure, Relief, Target};
-use crate::error::MallocError;
 use crate::order::{CoveredBy, Flight, Level, Mark};
 use crate::policy::Blocking;
 use crate::reuse::Question;
-use crate::runtime::{Action, Answer, Outcome, State, Step};
+use crate::runtime::{Action, Answer, Outcome, State};
 use crate::trace::Record;
-use crate::units::{Bytes, DevicePtr, Seq};
+use crate::units::{Bytes, Seq};
 
 /// How often one call asks the embedder for memory.
 const PRESSURES: u32 = 8;
@@ -16,7 +15,8 @@ const PRESSURES: u32 = 8;
 impl Malloc {
     /// Lets the host wait for the pending free that helps most: the earliest of a block that is large enough, else of
     /// one whose pieces or granules may serve. Each stream is waited for at most once a call.
-    pub(super) fn block(&mut self, state: &mut State<'_>) -> Option<Step<Result<DevicePtr, MallocError>>> {
+    #[inline(never)]
+    pub(super) fn block(&mut self, state: &mut State<'_>) -> Option<Turn> {
         if state.facts.pool(self.ask.pool).tuning.blocking == Blocking::Never {
             return None;
         }
@@ -31,9 +31,10 @@ impl Malloc {
         *asked = self.block_call.max(*asked);
         let (what, flight) = state.look_at(question)?;
         self.doing = Doing::Blocking(question, flight);
-        Some(Step::Do(Action::Synchronise { what }))
+        Some(Turn::Do(Action::Synchronise { what }))
     }
 
+    #[inline(never)]
     pub(super) fn commit_block(
         &mut self,
         state: &mut State<'_>,
@@ -51,21 +52,23 @@ impl Malloc {
     }
 
     /// Asks the embedder.
-    pub(super) fn press(&mut self, state: &mut State<'_>) -> Option<Step<Result<DevicePtr, MallocError>>> {
+    #[inline(never)]
+    pub(super) fn press(&mut self, state: &mut State<'_>) -> Option<Turn> {
         if self.pressed == PRESSURES {
             return None;
         }
         if state.facts.pool(self.ask.pool).transits > 0 {
             self.begin_anew();
-            return Some(Step::Wait);
+            return Some(Turn::Wait);
         }
         self.pressed = self.pressed.wrapping_add(1);
         let device = state.facts.pool(self.ask.pool).device;
         self.doing = Doing::Pressing { changes: state.changes() };
         let pressure = Pressure { pool: self.request.pool, device, bytes: Bytes(self.ask.size) };
-        Some(Step::Do(Action::Press { pressure }))
+        Some(Turn::Do(Action::Press { pressure }))
     }
 
+    #[inline(never)]
     pub(super) fn commit_pressure(&mut self, state: &mut State<'_>, changes: u64, outcome: Outcome) {
         let relieved = matches!(outcome, Ok(Answer::Relief(Relief::Some)));
         if !relieved {

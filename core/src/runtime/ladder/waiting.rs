@@ -1,17 +1,16 @@
 //! The rungs that make the stream wait, on the device, for another one's work.
 
-use super::{Doing, Malloc};
-use crate::error::MallocError;
+use super::{Doing, Malloc, Turn};
 use crate::policy::Reuse;
 use crate::reuse::{Dependency, Towards};
 use crate::runtime::grow::Failure;
-use crate::runtime::{Action, Outcome, State, Step};
+use crate::runtime::{Action, Outcome, State};
 use crate::trace::Record;
-use crate::units::DevicePtr;
 
 impl Malloc {
     /// Inserts one more wait.
-    pub(super) fn wait(&mut self, state: &mut State<'_>) -> Option<Step<Result<DevicePtr, MallocError>>> {
+    #[inline(never)]
+    pub(super) fn wait(&mut self, state: &mut State<'_>) -> Option<Turn> {
         if self.wait_failed || !state.facts.pool(self.ask.pool).reuse.contains(Reuse::INTERNAL) {
             return None;
         }
@@ -19,14 +18,15 @@ impl Malloc {
             Towards::Wait(dependency) => dependency,
             Towards::Ready(choice) => {
                 self.ask.waited = true;
-                return Some(Step::Done(self.take(state, choice)));
+                return Some(Turn::Take(choice));
             }
         };
         Some(self.insert(state, dependency))
     }
 
     /// Waits for free blocks beside a hole, then grows by what they lack.
-    pub(super) fn wait_and_grow(&mut self, state: &mut State<'_>) -> Option<Step<Result<DevicePtr, MallocError>>> {
+    #[inline(never)]
+    pub(super) fn wait_and_grow(&mut self, state: &mut State<'_>) -> Option<Turn> {
         if self.wait_failed || !state.facts.pool(self.ask.pool).reuse.contains(Reuse::INTERNAL) {
             return None;
         }
@@ -38,16 +38,17 @@ impl Malloc {
             return None;
         }
         self.grow_failed = false;
-        self.grow(state)
+        Some(Turn::Sweep)
     }
 
-    fn insert(&mut self, state: &mut State<'_>, dependency: Dependency) -> Step<Result<DevicePtr, MallocError>> {
+    fn insert(&mut self, state: &mut State<'_>, dependency: Dependency) -> Turn {
         state.facts.order.pin_marker(dependency.marker);
         self.doing = Doing::Waiting(dependency);
         let marker = state.marker_slot(dependency.marker);
-        Step::Do(Action::Wait { stream: state.native(self.ask.stream), marker })
+        Turn::Do(Action::Wait { stream: state.native(self.ask.stream), marker })
     }
 
+    #[inline(never)]
     pub(super) fn commit_wait(&mut self, state: &mut State<'_>, dependency: Dependency, outcome: &Outcome) {
         state.facts.order.end_marker_wait(self.ask.stream, dependency.marker, outcome.is_ok());
         if let Err(error) = *outcome {

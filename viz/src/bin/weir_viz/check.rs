@@ -3,7 +3,7 @@
 use eframe::egui::Context;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use weir_viz::check::{self, Report, Told};
-use weir_viz::watch::Watch;
+use weir_viz::progress::Progress;
 
 /// How far the check is.
 pub(crate) enum Check {
@@ -19,13 +19,13 @@ pub(crate) enum Check {
 
 /// A check under way. Ends when it is dropped.
 pub(crate) struct Running {
-    watch: Watch,
+    progress: Progress,
     answer: Receiver<Report>,
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.watch.stop();
+        self.progress.stop();
     }
 }
 
@@ -37,18 +37,18 @@ impl Check {
         };
         let (bytes, name, context) = (std::mem::take(bytes), name.to_owned(), context.clone());
         let (send, answer) = channel();
-        let watch = Watch::new(|| {});
-        let watched = watch.clone();
+        let progress = Progress::default();
+        let seen = progress.clone();
         let run = move || {
             // The window could read the log, so that it is one. Nobody waits any more if the window was closed.
-            if let Some(Ok(report)) = watched.over(|| check::read(&name, &bytes, Told::Accept)) {
+            if let Ok(report) = check::read_with(&name, &bytes, Told::Accept, &seen) {
                 let _ = send.send(report);
             }
             drop(send);
             context.request_repaint();
         };
         *self = match std::thread::Builder::new().name("check".to_owned()).spawn(run) {
-            Ok(_) => Self::Running(Running { watch, answer }),
+            Ok(_) => Self::Running(Running { progress, answer }),
             Err(error) => Self::Failed(error.to_string()),
         };
     }

@@ -105,6 +105,8 @@ impl Desk {
         let models = [&one.opened.model, &other.opened.model];
         let (leader, follower) = if from == 0 { (&one.view, &mut other.view) } else { (&other.view, &mut one.view) };
         link.follow(models, from, leader, follower);
+        let follower = if from == 0 { &mut *other } else { &mut *one };
+        follower.show_in_list();
         let follows_system = [one.picture.follows_system, other.picture.follows_system][from];
         (one.picture.follows_system, other.picture.follows_system) = (follows_system, follows_system);
     }

@@ -202,6 +202,13 @@ impl Document {
         self.view.apply(&self.opened.model, &drawn.frame, input);
     }
 
+    /// Scrolls the lists to what is selected.
+    pub(crate) fn show_in_list(&mut self) {
+        if let Some(drawn) = &self.drawn {
+            self.view.show_in_list(&self.opened.model, &drawn.frame);
+        }
+    }
+
     /// Steps by what the list shows.
     pub(crate) fn page(&mut self, by: i64) {
         if let Some(drawn) = &self.drawn {

@@ -4,9 +4,13 @@ use crate::failure::Failure;
 use eframe::egui::{Context, ProgressBar, Ui};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::time::Duration;
 use weir_viz::cli::Picture;
+use weir_viz::progress::{Progress, Seen};
 use weir_viz::source::{self, Opened, SourceError};
-use weir_viz::watch::Watch;
+
+/// Between two looks how far it is.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// A log that was read.
 pub(crate) struct Loaded {
@@ -15,9 +19,9 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    fn of(file: &Path, picture: &Picture) -> Result<Self, SourceError> {
-        let bytes = source::load_part(file, &picture.part)?;
-        Ok(Self { opened: source::read_file(file, &bytes)?, bytes })
+    fn of(file: &Path, picture: &Picture, progress: &Progress) -> Result<Self, SourceError> {
+        let bytes = source::load_part(file, &picture.part, progress)?;
+        Ok(Self { opened: source::read_file(file, &bytes, progress)?, bytes })
     }
 }
 
@@ -49,13 +53,13 @@ pub(crate) struct Loading {
     pub(crate) file: PathBuf,
     pub(crate) picture: Picture,
     pub(crate) purpose: Purpose,
-    watch: Watch,
+    progress: Progress,
     answer: Receiver<Answer>,
 }
 
 impl Drop for Loading {
     fn drop(&mut self) {
-        self.watch.stop();
+        self.progress.stop();
     }
 }
 
@@ -63,19 +67,16 @@ impl Loading {
     /// Begins to read, and wakes the window as it goes on.
     pub(crate) fn start(file: PathBuf, picture: Picture, purpose: Purpose, context: &Context) -> Result<Self, Failure> {
         let (send, answer) = channel();
-        let (wake, end) = (context.clone(), context.clone());
-        let watch = Watch::new(move || wake.request_repaint());
-        let (watched, log, how) = (watch.clone(), file.clone(), picture.clone());
+        let (progress, end) = (Progress::default(), context.clone());
+        let (seen, log, how) = (progress.clone(), file.clone(), picture.clone());
         let run = move || {
-            if let Some(loaded) = watched.over(|| Loaded::of(&log, &how)) {
-                // Nobody waits any more if the window was closed.
-                let _ = send.send(loaded.map(Box::new));
-            }
+            // Nobody waits any more if it was stopped, or the window closed.
+            let _ = send.send(Loaded::of(&log, &how, &seen).map(Box::new));
             drop(send);
             end.request_repaint();
         };
         match std::thread::Builder::new().name("load".to_owned()).spawn(run) {
-            Ok(_) => Ok(Self { file, picture, purpose, watch, answer }),
+            Ok(_) => Ok(Self { file, picture, purpose, progress, answer }),
             Err(error) => Err(Failure::to_show(&file.display().to_string(), error)),
         }
     }
@@ -103,6 +104,7 @@ impl Loading {
 
     /// How far it is, and a button to stop it. Answers whether that was pressed.
     pub(crate) fn show(&self, ui: &mut Ui) -> bool {
+        ui.ctx().request_repaint_after(LOOK);
         ui.label(format!("Reading {}", self.file.display()));
         ui.horizontal(|ui| {
             let (part, words) = self.far();
@@ -112,16 +114,12 @@ impl Loading {
         .inner
     }
 
+    /// The part that is done, and words.
     fn far(&self) -> (f32, String) {
-        match self.watch.progress() {
-            None => (0.0, "opening ...".to_owned()),
-            Some(progress) => match progress.total.filter(|total| *total > 0) {
-                Some(total) => {
-                    let part = progress.done as f32 / total as f32;
-                    (part, format!("{} {:.0} %", progress.what, part * 100.0))
-                }
-                None => (0.0, format!("{} {} records", progress.what, progress.done)),
-            },
-        }
+        let seen = self.progress.seen();
+        let part = seen.iter().find_map(|task| task.total.filter(|total| *total > 0).map(|total| (task.done, total)));
+        let words: Vec<String> = seen.iter().map(Seen::words).collect();
+        let words = if words.is_empty() { "opening ...".to_owned() } else { words.join(", ") };
+        (part.map_or(0.0, |(done, total)| done as f32 / total as f32), words)
     }
 }

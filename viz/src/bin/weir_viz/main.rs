@@ -36,8 +36,10 @@ use recent::Recent;
 use std::path::Path;
 use std::process::ExitCode;
 use weir_viz::cli::{self, Asked, Command};
+use weir_viz::progress::Progress;
 use weir_viz::scene::SMALLEST;
 use weir_viz::source;
+use weir_viz::terminal::{self, When};
 
 /// The log cannot be read, or the command line makes no sense.
 const UNREADABLE: u8 = 2;
@@ -85,7 +87,12 @@ fn measured(file: Option<&Path>) -> ExitCode {
 }
 
 fn screenshot(file: &Path, out: &Path, asked: &Asked) -> ExitCode {
-    match asked.screenshot(file, out) {
+    let progress = Progress::default();
+    terminal::show(&progress, When::Terminal);
+    terminal::stop_cleanly();
+    let drawn = asked.screenshot(file, out, &progress);
+    terminal::clear();
+    match drawn {
         Ok(damages) => {
             damages.iter().for_each(|d| eprintln!("weir-viz: {}: {d}", file.display()));
             println!("{}", out.display());
@@ -146,7 +153,10 @@ fn without_display(asked: &Asked) -> ExitCode {
     let Some(file) = &asked.file else {
         return fail(NO_DISPLAY, &"no display to open a window on; `--help` says how to write a picture of a log");
     };
-    let opened = source::load_part(file, &asked.picture.part).and_then(|bytes| source::read_file(file, &bytes));
+    let progress = Progress::default();
+    terminal::show(&progress, When::Terminal);
+    let opened = source::open_part(file, &asked.picture.part, &progress);
+    terminal::clear();
     match opened {
         Ok(opened) => opened.summary().iter().for_each(|d| eprintln!("weir-viz: {}: {d}", opened.name)),
         Err(error) => return fail(UNREADABLE, &error),

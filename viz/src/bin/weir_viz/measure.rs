@@ -2,7 +2,7 @@
 //! and pans over all pages, and nothing is presented.
 
 use crate::app::App;
-use crate::bars;
+use crate::bars::HEIGHT;
 use crate::command::Does;
 use crate::document::Document;
 use crate::loading::Loaded;
@@ -18,6 +18,7 @@ use std::path::Path;
 use std::time::Instant;
 use weir_viz::cli::Picture;
 use weir_viz::model::{EventIx, Model, PoolIx};
+use weir_viz::progress::Progress;
 use weir_viz::scene::{Input, Page};
 use weir_viz::source::{self, SourceError};
 
@@ -67,17 +68,15 @@ impl fmt::Display for Figures {
 /// The log cannot be read.
 pub(crate) fn measure(file: &Path, mut told: impl FnMut(&str)) -> Result<Figures, SourceError> {
     let begun = Instant::now();
-    let bytes = source::load(file)?;
-    let opened = source::read_file(file, &bytes)?;
+    let progress = Progress::default();
+    let bytes = source::load(file, &progress)?;
+    let opened = source::read_file(file, &bytes, &progress)?;
     let picture = Picture::default();
-    let document = Document::new(Loaded { opened, bytes }, file.to_owned(), picture.clone());
-    let document = document.map_err(|error| SourceError {
-        name: file.display().to_string(),
-        what: error.to_string(),
-        advice: String::new(),
+    let document = Document::new(Loaded { opened, bytes }, file.to_owned(), picture.clone()).map_err(|error| {
+        SourceError { name: file.display().to_string(), what: error.to_string(), advice: String::new() }
     })?;
     let app = App::with(document, Recent::default());
-    let mut window = Window::new(app, vec2(picture.size.w, picture.size.h + bars::HEIGHT));
+    let mut window = Window::new(app, vec2(picture.size.w, picture.size.h + HEIGHT));
     window.frame(Vec::new());
     let first_picture_ms = begun.elapsed().as_secs_f64() * 1e3;
     told(&format!("first picture: {first_picture_ms:.0} ms; of this thread {:.0} ms", thread_ms()));
@@ -163,7 +162,7 @@ impl Window {
 
     /// All of a page, closer and closer, to the side, away again, and what is shown at a click.
     fn walk(&mut self, page: Page) {
-        self.app.perform(Does::View(Input::Show(page)), &self.context);
+        self.app.perform(Does::View(Input::Show(page)), &self.context.clone());
         self.key(Key::Num0);
         let at = pos2(self.size.x * 0.31, self.size.y * 0.68);
         self.turn(at, TURN, Modifiers::NONE);

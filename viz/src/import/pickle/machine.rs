@@ -1,7 +1,7 @@
 //! The stack machine that a pickle is a program for.
 
 use super::super::row::{ImportError, Spot};
-use super::opcode::{Opcode, foreign};
+use super::opcode::{Opcode, calls, foreign};
 use super::{Id, Pickle, Value};
 use std::collections::HashMap;
 
@@ -27,8 +27,8 @@ struct Machine<'a> {
     /// Where the opcode began that is carried out.
     begun: usize,
     at: usize,
-    /// The input ended where more was to come.
-    ended: bool,
+    /// What was refused names or calls code, or would not end: nothing of the file is to be believed.
+    hostile: bool,
     values: Vec<Value<'a>>,
     stack: Vec<Id>,
     marks: Vec<usize>,
@@ -43,7 +43,7 @@ pub(in super::super) fn load(input: &[u8], limits: Limits) -> Result<Pickle<'_>,
     }
 }
 
-/// Reads a pickle; of one that is cut, what is there, and where it ends. What is hostile or makes no sense is refused.
+/// Reads a pickle; of one that is cut or damaged, what stands before that, and where it is. What is hostile is refused.
 pub(in super::super) fn salvage(
     input: &[u8],
     limits: Limits,
@@ -51,7 +51,7 @@ pub(in super::super) fn salvage(
     let mut machine = Machine::new(input, limits);
     match machine.run() {
         Ok(root) => Ok((Pickle { values: machine.values, root }, None)),
-        Err(error) if machine.ended && !machine.stack.is_empty() => {
+        Err(error) if !machine.hostile && !machine.stack.is_empty() => {
             let root = machine.close();
             Ok((Pickle { values: machine.values, root }, Some(error)))
         }
@@ -66,7 +66,7 @@ impl<'a> Machine<'a> {
             limits,
             begun: 0,
             at: 0,
-            ended: false,
+            hostile: false,
             values: Vec::new(),
             stack: Vec::new(),
             marks: Vec::new(),
@@ -78,7 +78,10 @@ impl<'a> Machine<'a> {
         loop {
             self.begun = self.at;
             let byte = self.unsigned(1)?.to_le_bytes()[0];
-            let opcode = Opcode::of(byte).ok_or_else(|| self.refuse(foreign(byte)))?;
+            let opcode = Opcode::of(byte).ok_or_else(|| {
+                self.hostile = calls(byte);
+                self.refuse(foreign(byte))
+            })?;
             if opcode == Opcode::Stop {
                 return self.pop();
             }
@@ -194,7 +197,6 @@ impl<'a> Machine<'a> {
     fn take(&mut self, length: u64) -> Result<&'a [u8], ImportError> {
         let rest = self.input.get(self.at..).unwrap_or_default();
         let taken = usize::try_from(length).ok().and_then(|length| rest.get(..length));
-        self.ended = taken.is_none();
         let taken = taken.ok_or_else(|| self.refuse(format!("the file's end after byte {}", self.input.len())))?;
         self.at += taken.len();
         Ok(taken)
@@ -226,6 +228,7 @@ impl<'a> Machine<'a> {
     fn push(&mut self, value: Value<'a>) -> Result<(), ImportError> {
         let most = self.limits.values;
         let id = Id::try_from(self.values.len()).ok().filter(|id| (*id as usize) < most);
+        self.hostile |= id.is_none();
         self.stack.push(id.ok_or_else(|| self.refuse(format!("more than {most} values")))?);
         self.values.push(value);
         Ok(())
@@ -234,6 +237,7 @@ impl<'a> Machine<'a> {
     fn mark(&mut self) -> Result<(), ImportError> {
         let most = self.limits.marks;
         if self.marks.len() == most {
+            self.hostile = true;
             return Err(self.refuse(format!("values nested more than {most} deep")));
         }
         self.marks.push(self.stack.len());

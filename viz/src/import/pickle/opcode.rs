@@ -115,6 +115,11 @@ impl Opcode {
     }
 }
 
+/// Whether a byte that is none of them names or calls Python code.
+pub(super) fn calls(byte: u8) -> bool {
+    CALLS.iter().any(|(known, _)| *known == byte)
+}
+
 /// What a byte is that is none of them.
 pub(super) fn foreign(byte: u8) -> String {
     match CALLS.iter().find(|(known, _)| *known == byte) {

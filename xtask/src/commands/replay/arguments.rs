@@ -1,6 +1,7 @@
 //! What `replay` takes.
 
 use crate::failure::Failure;
+use crate::progress;
 use crate::replay::{ALIGNMENT, Lag, Maps, On, Options, Simulated};
 use crate::size;
 use clap::parser::ValueSource;
@@ -147,8 +148,9 @@ fn venue() -> [Arg; 4] {
 }
 
 /// What comes of it.
-fn output() -> [Arg; 2] {
+fn output() -> [Arg; 3] {
     [
+        progress::argument(),
         Arg::new("log")
             .long("log")
             .value_name("OUT")
@@ -208,6 +210,7 @@ pub(super) fn options(arguments: &ArgMatches) -> Result<Options, Failure> {
         preference: preference(arguments).unwrap_or_default(),
         alignment: arguments.get_one("alignment").copied().unwrap_or(ALIGNMENT),
         log: arguments.get_one::<PathBuf>("log").cloned(),
+        progress: progress::handle(arguments),
         ..Options::new(on)
     })
 }

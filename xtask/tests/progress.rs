@@ -1,0 +1,78 @@
+//! Long work says how far it is, and where it is stopped nothing half written stays.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+fn trace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/traces/resnet50_train.csv")
+}
+
+fn xtask(words: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    command.args(words.split_whitespace());
+    command
+}
+
+/// An empty folder of a test's own, removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("weir-progress-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a folder");
+        Self(path)
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).expect("is there");
+        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What a replay of many replays says, which takes more than a second.
+fn said(progress: &str) -> String {
+    let output = xtask("replay --min-capacity --lag 300").arg(trace()).arg(progress).output().expect("xtask runs");
+    assert!(output.status.success() && !output.stdout.is_empty());
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn long_work_says_how_far_it_is_where_that_is_asked_for() {
+    let lines = said("--progress=always");
+    assert!(lines.lines().any(|line| line.starts_with("replaying ") && line.contains(" %, ")), "{lines}");
+    assert_eq!(said("--progress=auto"), "", "no terminal");
+}
+
+/// Stopped by the signal that Ctrl-C is while it writes, once the old log is there and once none is.
+#[cfg(unix)]
+#[test]
+fn a_replay_that_is_stopped_leaves_what_was_there() {
+    use std::os::unix::process::ExitStatusExt;
+    for old in [None, Some(&b"old"[..])] {
+        let folder = Folder::new(if old.is_some() { "old" } else { "new" });
+        let log = folder.0.join("out.log");
+        if let Some(old) = old {
+            std::fs::write(&log, old).expect("is written");
+        }
+        let before = folder.names();
+        let mut replay =
+            xtask("replay --lag 300 --log").arg(&log).arg(trace()).stdout(Stdio::null()).spawn().expect("runs");
+        // Its second name is there as soon as it writes.
+        while !folder.names().iter().any(|name| name.ends_with(".part")) {
+            assert!(replay.try_wait().expect("is a child").is_none(), "it ended before anything was seen of it");
+            std::thread::yield_now();
+        }
+        let id = replay.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill runs").success());
+        let status = replay.wait().expect("is a child");
+        assert_eq!(status.signal(), Some(2), "{status}");
+        assert_eq!(folder.names(), before);
+        assert_eq!(std::fs::read(&log).ok().as_deref(), old);
+    }
+}
