@@ -158,5 +158,5 @@ fn what_is_not_recorded_is_said() {
     let cut = Model::of(records);
     let (scene, ..) = answered(&cut, Selection::Life(LifeIx(1)));
     let words = texts(&scene);
-    assert!(words.contains("not recorded: the log does not begin with the runtime"), "{words}");
+    assert!(words.contains("not recorded: the beginning of the runtime is not there"), "{words}");
 }
