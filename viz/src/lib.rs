@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod answer;
 pub mod check;
 pub mod cli;
 pub mod compare;
@@ -12,6 +13,7 @@ pub mod decode;
 pub mod explain;
 pub mod export;
 pub mod floor;
+pub mod follow;
 pub mod font;
 pub mod import;
 pub mod model;
@@ -20,10 +22,12 @@ pub mod output;
 pub mod part;
 pub mod png;
 pub mod progress;
+pub mod reach;
 pub mod rebuild;
 pub mod report;
 pub mod scene;
 pub mod search;
+pub mod session;
 pub mod source;
 pub mod svg;
 pub mod table;

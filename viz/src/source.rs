@@ -229,8 +229,8 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Opened, SourceError> {
 fn read_with(name: &str, bytes: &[u8], progress: &Progress) -> Result<Opened, SourceError> {
     let origin = Origin::of(bytes);
     let mut builder = Builder::without(origin.unrecorded);
-    let mut damages = origin.damages.clone();
-    let (mut records, mut more) = (0_u64, 0_u64);
+    let mut damages = Damages::default();
+    let mut records = 0_u64;
     let mut first = None;
     let take = |read: Result<Stamped<'_>, Damage>| match read {
         Ok(stamped) => {
@@ -241,24 +241,45 @@ fn read_with(name: &str, bytes: &[u8], progress: &Progress) -> Result<Opened, So
         Err(damage) => {
             builder.gap();
             first.get_or_insert(damage);
-            if damages.len() < MOST_DAMAGES {
-                damages.push(damage.to_string());
-            } else {
-                more += 1;
-            }
+            damages.push(damage);
         }
     };
     decode::each("reading", bytes, progress, take).map_err(|stopped| SourceError::stopped(name, stopped))?;
     if records == 0 {
         return Err(nothing(name, bytes, first));
     }
+    Ok(opened(name, builder, origin, damages))
+}
+
+/// What was wrong while a log was read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Damages {
+    told: Vec<String>,
+    more: u64,
+}
+
+impl Damages {
+    /// One more.
+    pub(crate) fn push(&mut self, damage: Damage) {
+        if self.told.len() < MOST_DAMAGES {
+            self.told.push(damage.to_string());
+        } else {
+            self.more += 1;
+        }
+    }
+}
+
+/// The log of these records.
+pub(crate) fn opened(name: &str, builder: Builder, origin: Origin, read: Damages) -> Opened {
     let model = builder.finish();
-    let damaged = damages.len() as u64 + more + model.odd;
-    if more > 0 {
-        damages.push(format!("and {more} more damaged places"));
+    let mut damages = origin.damages.clone();
+    damages.extend(read.told);
+    let damaged = damages.len() as u64 + read.more + model.odd;
+    if read.more > 0 {
+        damages.push(format!("and {} more damaged places", read.more));
     }
     damages.extend(model.oddities.iter().map(|o| format!("record {}: {}", model.events.number(o.event), o.what)));
-    Ok(Opened { name: name.to_owned(), model, origin, damages, damaged })
+    Opened { name: name.to_owned(), model, origin, damages, damaged }
 }
 
 /// Why nothing was read.

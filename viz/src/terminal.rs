@@ -3,6 +3,7 @@
 use crate::output;
 use crate::progress::{Progress, Seen};
 use std::io::{IsTerminal, Write, stderr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -80,6 +81,22 @@ pub fn clear() {
     }
 }
 
+/// The first signal only asks to stop.
+static SOFTLY: AtomicBool = AtomicBool::new(false);
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// What has no end of its own is to be asked to stop first, so that it can sum up; a second Ctrl-C ends it. Where
+/// [`stop_cleanly`] does nothing, the first one does.
+pub fn stop_softly() {
+    SOFTLY.store(true, Ordering::Relaxed);
+}
+
+/// Whether it was asked to stop.
+#[must_use]
+pub fn is_asked_to_stop() -> bool {
+    ASKED.load(Ordering::Relaxed)
+}
+
 /// From now on Ctrl-C, and being asked to end, take half-written files away first; then the process ends by that signal, as
 /// it would have. A signal that the process was begun to ignore, as a shell's background jobs are, it goes on to ignore.
 #[cfg(unix)]
@@ -89,7 +106,10 @@ pub fn stop_cleanly() {
     let heard = [SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(&status, *signal));
     let Ok(mut signals) = signal_hook::iterator::Signals::new(heard) else { return };
     let wait = move || {
-        if let Some(signal) = signals.forever().next() {
+        for signal in signals.forever() {
+            if SOFTLY.load(Ordering::Relaxed) && !ASKED.swap(true, Ordering::Relaxed) {
+                continue;
+            }
             output::abandon();
             clear();
             let _ = signal_hook::low_level::emulate_default_handler(signal);

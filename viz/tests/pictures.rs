@@ -187,7 +187,9 @@ fn an_allocation_has_its_streams_colour_where_it_lies() {
 
 #[test]
 fn text_in_a_picture_is_drawn_without_system_fonts() {
-    let scene = scene::message(SIZE, Theme::Light, "Cannot show x", &["there is no such file".to_owned()]);
+    let model = Model::of([]);
+    let scene =
+        scene::build(&model, &View { title: "there is no such file".to_owned(), ..View::whole(&model, SIZE) }).0;
     let pixels = Pixmap::decode_png(&png::write(&scene, 1.0).unwrap()).unwrap();
     let dark = pixels.pixels().iter().filter(|p| p.red() < 120).count();
     assert!(dark > 300, "only {dark} dark pixels");
@@ -195,9 +197,10 @@ fn text_in_a_picture_is_drawn_without_system_fonts() {
 
 #[test]
 fn impossible_sizes_are_refused() {
-    let scene = scene::message(Size { w: 9000.0, h: 300.0 }, Theme::Light, "x", &[]);
+    let model = Model::of([]);
+    let scene = scene::build(&model, &View::whole(&model, Size { w: 9000.0, h: 360.0 })).0;
     let error = png::write(&scene, 4.0).unwrap_err();
-    assert!(error.to_string().contains("36000x1200"), "{error}");
+    assert!(error.to_string().contains("36000x1440"), "{error}");
 }
 
 #[test]

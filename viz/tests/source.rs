@@ -6,6 +6,7 @@ use common::training;
 use std::path::{Path, PathBuf};
 use weir::trace::{Log, LogStamps, PAGE_BYTES, Page, Stamped, text};
 use weir_viz::cli::{self, Command, Picture, PictureError};
+use weir_viz::follow::Feed;
 use weir_viz::progress::Progress;
 use weir_viz::source;
 
@@ -172,17 +173,24 @@ fn screenshots_are_written_or_refused_as_a_whole() {
 #[test]
 fn command_lines_are_read_or_explained() {
     let parse = |line: &str| Command::parse(line.split_whitespace().map(std::ffi::OsString::from));
-    let Ok(Command::Show { file, screenshot, picture }) = parse(
+    let Ok(Command::Screenshot { log, out, asked }) = parse(
         "a.log --screenshot x.png --size 900x600 --select 7 --axis time --theme dark --scale 2 --pool 1 --finding 3 --panels",
     ) else {
         panic!("not understood");
     };
-    assert_eq!((file, screenshot), (PathBuf::from("a.log"), Some(PathBuf::from("x.png"))));
+    let picture = asked.picture;
+    assert_eq!((log, out), (PathBuf::from("a.log"), PathBuf::from("x.png")));
     assert_eq!((picture.size.w, picture.size.h, picture.scale), (900.0, 600.0, 2.0));
     assert_eq!((picture.select, picture.pool, picture.finding), (Some(7), Some(1), Some(3)));
     assert_eq!(parse("--help").unwrap(), Command::Help);
+    assert_eq!(parse("").unwrap(), Command::Window(Box::default()));
+    let followed = parse("--follow tcp:4711").unwrap();
+    assert!(matches!(followed, Command::Window(asked) if asked.follow == Some(Feed::Tcp(4711))));
     for (line, words) in [
-        ("", "no log"),
+        ("--follow", "no log to follow"),
+        ("--follow tcp:0x10", "127.0.0.1 only"),
+        ("--follow a.log --from 7", "neither --screenshot nor --from"),
+        ("--screenshot x.png", "no log"),
         ("a.log b.log", "b.log"),
         ("a.log --size 10x10", "--size 10x10: expected"),
         ("a.log --size 100000x100000", "from 480x360 to 16384x16384"),

@@ -12,6 +12,7 @@ mod commands;
 mod cross;
 mod failure;
 mod firmware;
+mod follow;
 mod footprint;
 mod packages;
 mod panic_check;

@@ -78,6 +78,10 @@ const fn module(name: &'static str) -> Need {
     Need { what: name, why: "reading exported tables", probe: Probe::Module(name), package: name }
 }
 
+/// A display without a screen.
+pub(crate) const DISPLAY: Need =
+    Need { what: "Xvfb", why: "a look at the viewer's window", probe: Probe::Program(&["Xvfb"]), package: "xvfb" };
+
 /// What the window opens at run time.
 pub(crate) const WINDOW: [Need; 8] = [
     window_library("libGL.so.1", "libgl1"),

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use weir_viz::terminal;
 
 /// Prints a line on standard output; takes what `format!` takes.
@@ -18,6 +19,14 @@ macro_rules! tell {
 
 /// The first thing that standard output refused.
 static TROUBLE: Mutex<Option<io::Error>> = Mutex::new(None);
+
+/// Nobody reads standard output any more.
+static UNREAD: AtomicBool = AtomicBool::new(false);
+
+/// Whether nobody reads standard output any more: what has no end can end.
+pub(crate) fn is_unread() -> bool {
+    UNREAD.load(Ordering::Relaxed)
+}
 
 /// A line on standard output.
 pub(crate) fn line(text: Arguments<'_>) {
@@ -56,10 +65,13 @@ pub(crate) fn finish() -> Result<(), Failure> {
 }
 
 fn keep(outcome: io::Result<()>) {
-    if let Err(error) = outcome
-        && error.kind() != ErrorKind::BrokenPipe
-        && let Ok(mut trouble) = TROUBLE.lock()
-    {
-        trouble.get_or_insert(error);
+    match outcome {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => UNREAD.store(true, Ordering::Relaxed),
+        Err(error) => {
+            if let Ok(mut trouble) = TROUBLE.lock() {
+                trouble.get_or_insert(error);
+            }
+        }
     }
 }

@@ -79,7 +79,7 @@ impl Checker {
         let op = self.op(stamped, What::Use(id), Some((stream, seq)));
         let Some(life) = self.by_id.get(&id).copied() else {
             if self.whole() {
-                let at = self.found_so_far();
+                let at = self.found();
                 self.too_early.insert(id, at);
                 self.accuse(Fault::UseBeforeMalloc, None, None, op, None);
             }

@@ -45,10 +45,42 @@ const fn is_cheap(source: Source) -> bool {
     matches!(source, Source::SameStream | Source::Settled | Source::Event)
 }
 
+/// What stands at a place where two logs are walked along together.
+enum Step {
+    /// A malloc of both.
+    Both([LifeIx; 2]),
+    /// Mallocs that only one of them has.
+    Alone([u64; 2]),
+}
+
 /// Matches the mallocs between the same marks. `bounds`: for each section the records of both logs.
 pub(super) fn matched(models: [&Model; 2], pools: [Option<PoolIx>; 2], bounds: &[[[u32; 2]; 2]]) -> Matched {
     let mut matched = Matched::default();
-    let [Some(one), Some(other)] = pools else { return matched };
+    each(models, pools, bounds, |step| match step {
+        Step::Both(lives) => matched.pair(models, lives),
+        Step::Alone([one, other]) => {
+            matched.alone[0] += one;
+            matched.alone[1] += other;
+        }
+    });
+    matched.largest.sort_by_key(|lost| (Reverse(lost.asked), lost.alloc));
+    matched.largest.truncate(MOST);
+    matched
+}
+
+/// The mallocs of both.
+pub(super) fn pairs(models: [&Model; 2], pools: [Option<PoolIx>; 2], bounds: &[[[u32; 2]; 2]]) -> Vec<[LifeIx; 2]> {
+    let mut pairs = Vec::new();
+    each(models, pools, bounds, |step| {
+        if let Step::Both(lives) = step {
+            pairs.push(lives);
+        }
+    });
+    pairs
+}
+
+fn each(models: [&Model; 2], pools: [Option<PoolIx>; 2], bounds: &[[[u32; 2]; 2]], mut take: impl FnMut(Step)) {
+    let [Some(one), Some(other)] = pools else { return };
     let lives = [mallocs(models[0], one), mallocs(models[1], other)];
     for section in bounds {
         let within = |side: usize| {
@@ -57,11 +89,8 @@ pub(super) fn matched(models: [&Model; 2], pools: [Option<PoolIx>; 2], bounds: &
             let lives = &lives[side];
             &lives[lives.partition_point(|life| born(life) < from)..lives.partition_point(|life| born(life) < to)]
         };
-        walk(models, [within(0), within(1)], &mut matched);
+        walk(models, [within(0), within(1)], &mut take);
     }
-    matched.largest.sort_by_key(|lost| (Reverse(lost.asked), lost.alloc));
-    matched.largest.truncate(MOST);
-    matched
 }
 
 /// Those whose mallocs are in the log, in their order.
@@ -69,7 +98,7 @@ fn mallocs(model: &Model, pool: PoolIx) -> Vec<LifeIx> {
     model.pool(pool).lives.iter().copied().filter(|life| model.life(*life).born().is_some()).collect()
 }
 
-fn walk(models: [&Model; 2], lives: [&[LifeIx]; 2], matched: &mut Matched) {
+fn walk(models: [&Model; 2], lives: [&[LifeIx]; 2], take: &mut impl FnMut(Step)) {
     let key = |side: usize, at: usize| {
         let life = models[side].life(lives[side][at]);
         (models[side].stream(life.stream).id.raw() as u32, life.asked)
@@ -77,7 +106,7 @@ fn walk(models: [&Model; 2], lives: [&[LifeIx]; 2], matched: &mut Matched) {
     let (mut a, mut b) = (0, 0);
     while a < lives[0].len() && b < lives[1].len() {
         if key(0, a) == key(1, b) {
-            matched.pair(models, [lives[0][a], lives[1][b]]);
+            take(Step::Both([lives[0][a], lives[1][b]]));
             (a, b) = (a + 1, b + 1);
             continue;
         }
@@ -89,12 +118,11 @@ fn walk(models: [&Model; 2], lives: [&[LifeIx]; 2], matched: &mut Matched) {
                 .find(|(a, b)| *a < lives[0].len() && *b < lives[1].len() && key(0, *a) == key(1, *b))
         });
         let (next_a, next_b) = meets.unwrap_or((a + 1, b + 1));
-        matched.alone[0] += (next_a - a) as u64;
-        matched.alone[1] += (next_b - b) as u64;
+        take(Step::Alone([(next_a - a) as u64, (next_b - b) as u64]));
         (a, b) = (next_a, next_b);
     }
-    matched.alone[0] += (lives[0].len() - a.min(lives[0].len())) as u64;
-    matched.alone[1] += (lives[1].len() - b.min(lives[1].len())) as u64;
+    let left = |side: usize, at: usize| (lives[side].len() - at.min(lives[side].len())) as u64;
+    take(Step::Alone([left(0, a), left(1, b)]));
 }
 
 impl Matched {

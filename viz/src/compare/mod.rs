@@ -5,11 +5,13 @@
 //! the logs' records.
 
 mod labels;
+mod link;
 mod mallocs;
 mod marks;
 mod text;
 
 pub use labels::LabelGrowth;
+pub use link::Link;
 pub use mallocs::{Lost, Matched};
 pub use text::text;
 

@@ -6,7 +6,7 @@ use super::flows::Flows;
 use super::owned::owned;
 use super::owners::Spans;
 use super::stays::Stays;
-use super::summary::Summary;
+use super::summary::{Summary, Summed};
 use super::{
     Curve, Definition, EventIx, Fact, Gap, Hole, Kind, Lanes, LifeIx, Link, MarkAt, Model, NameIx, Oddity, Pool,
     PoolIx, Run, Stream, StreamIx, Unrecorded,
@@ -24,7 +24,7 @@ const USUAL_GRANULE: Bytes = Bytes::mib(2);
 const MOST_ODDITIES: usize = 1000;
 
 /// Builds a [`Model`] from records in their order.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Builder {
     pub(super) model: Model,
     pub(super) pools: HashMap<PoolId, PoolIx>,
@@ -40,7 +40,7 @@ pub struct Builder {
 }
 
 /// A pool while the log is being read.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Making {
     pub(super) used: Tally,
     pub(super) reserved: Tally,
@@ -150,7 +150,7 @@ impl Builder {
         let (lanes, (flows, summaries)) = std::thread::scope(|threads| {
             let others = threads.spawn(|| {
                 let pools = (0..model.pools.len()).map(PoolIx::next_of);
-                (Flows::build(model), pools.map(|pool| Summary::build(model, pool)).collect::<Vec<_>>())
+                (Flows::build(model), pools.map(|pool| Summary::build(model, pool, Summed::Stream)).collect::<Vec<_>>())
             });
             (Lanes::build(model), others.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         });
@@ -328,6 +328,7 @@ impl Builder {
             holes: Vec::new(),
             stays: Stays::default(),
             summary: Summary::default(),
+            summaries: Default::default(),
             owned: Owned::default(),
             waits: Vec::new(),
             trims: Vec::new(),
@@ -335,6 +336,8 @@ impl Builder {
             shared_from: (self.model.syncs.len(), self.model.refusals.len()),
             findings: Vec::new(),
             by_source: Default::default(),
+            groups: Default::default(),
+            moves: Default::default(),
         });
         self.making.push(Making::default());
         self.pools.insert(id, at);

@@ -4,7 +4,8 @@ use super::blocks::Owned;
 use super::owners::{Span, Spans};
 use super::stays::Stays;
 use super::summary::Summary;
-use super::{Curve, EventIx, LifeIx};
+use super::{Curve, EventIx, Groups, LifeIx, Move};
+use std::sync::OnceLock;
 use weir::id::PoolId;
 use weir::policy::PoolConfig;
 use weir::trace::{MapReason, UnmapReason};
@@ -107,6 +108,8 @@ pub struct Pool {
     pub holes: Vec<Hole>,
     pub(super) stays: Stays,
     pub(super) summary: Summary,
+    /// The same by label, source and length, once those were asked for.
+    pub(super) summaries: [OnceLock<Summary>; 3],
     pub(super) owned: Owned,
     /// Its own waits on the host; see [`Model::syncs`](super::Model::syncs).
     pub(super) waits: Vec<EventIx>,
@@ -120,6 +123,10 @@ pub struct Pool {
     pub findings: Vec<EventIx>,
     /// Mallocs by what they relied on, in the order of `Source::ALL`.
     pub by_source: [Vec<EventIx>; 6],
+    /// Its blocks by label, stream and size, once those were asked for.
+    pub(super) groups: [OnceLock<Groups>; 3],
+    /// What was moved, once that was asked for.
+    pub(super) moves: OnceLock<Vec<Move>>,
 }
 
 impl Pool {

@@ -12,17 +12,33 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
         return;
     };
     let limit = near_limit(pool);
-    let top = top_of(pool, limit);
+    let stack = context.view.stack;
+    let room = if stack.is_some() { super::stack::headroom(area) } else { 0.0 };
+    let top = top_of(pool, limit) * (1.0 + room);
     let y = Scale::new(0.0, top, area.bottom(), area.y);
     grid(context, paint, &y, top);
     let columns = columns(context);
     let reserved = Columns::of(&pool.reserved, &columns);
     let used = Columns::of(&pool.used, &columns);
     paint.area(reserved.tops(area.x, &y), area.bottom(), palette.reserved_area);
+    let pending = context.model.pending(context.view.pool).map(|pending| Columns::of(pending, &columns));
+    if let Some(pending) = pending.as_ref().filter(|_| stack.is_none()) {
+        paint.area(pending.tops(area.x, &y), area.bottom(), palette.pending.fade(90));
+    }
     paint.area(used.tops(area.x, &y), area.bottom(), palette.used.fade(110));
     paint.area(used.bottoms(area.x, &y), area.bottom(), palette.used.fade(170));
     paint.rects(reserved.line(area, &y, 1.5), palette.reserved);
-    paint.rects(used.line(area, &y, 1.2), palette.used);
+    // Over the line of the reserved bytes, which may be as high: what is thin is not to lie behind it.
+    if let Some(by) = stack {
+        super::stack::draw(context, paint, by, &y, &columns);
+    }
+    if stack.is_none() {
+        // The stack's upper edge is the same, and a line would hide its thinnest part.
+        paint.rects(used.line(area, &y, 1.2), palette.used);
+    }
+    if let Some(pending) = pending {
+        paint.rects(pending.line(area, &y, 1.2), palette.pending);
+    }
     let threshold = Columns::of(&pool.threshold, &columns);
     if threshold.highest() as f64 <= top {
         paint.line(threshold.tops(area.x, &y), Stroke::dashed(palette.threshold, 1.2, 4.0));
@@ -33,6 +49,9 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
         paint.text(Anchor::Start, pos(area.right() + 8.0, at + 4.0), 11.5, palette.alarm, "limit");
     }
     peak(context, paint, pool, &y);
+    if let Some(by) = stack {
+        super::stack::legend(context, paint, by);
+    }
 }
 
 /// The limit, where it is near enough to matter.

@@ -55,6 +55,11 @@ impl Listing {
         }
     }
 
+    /// The log is another one: the rows have to be worked out anew.
+    pub(super) fn forget(&mut self) {
+        self.kept = None;
+    }
+
     /// Works the rows out, if that was not done.
     pub fn keep(&mut self, model: &Model, table: Table) {
         if !self.is_kept(table) {
@@ -191,8 +196,11 @@ impl View {
 
     /// Scrolls the table by rows.
     pub(super) fn scroll_table(&mut self, model: &Model, frame: &Frame, rows: f64) {
-        if let Some(table) = self.page.table() {
-            let all = self.listing.rows(model, table).len();
+        if self.page.is_list() {
+            let all = match self.page.table() {
+                Some(table) => self.listing.rows(model, table).len(),
+                None => self.notes.rows(model, &self.listing.query).len(),
+            };
             let most = all.saturating_sub(shown_rows(frame)) as f64;
             self.listing.top = (self.listing.top as f64 + rows).clamp(0.0, most) as usize;
         }
@@ -202,6 +210,8 @@ impl View {
     pub fn keep_listing(&mut self, model: &Model) {
         if let Some(table) = self.page.table() {
             self.listing.keep(model, table);
+        } else if self.page.is_list() {
+            self.notes.keep(model, &self.listing.query);
         }
     }
 

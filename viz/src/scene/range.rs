@@ -29,7 +29,9 @@ impl Range {
         Self { from: self.from + by, to: self.to + by }.within(whole)
     }
 
-    pub(super) fn within(self, whole: f64) -> Self {
+    /// Moved and cut into `0..whole`.
+    #[must_use]
+    pub fn within(self, whole: f64) -> Self {
         let length = self.length().min(whole);
         let from = self.from.clamp(0.0, (whole - length).max(0.0));
         Self { from, to: from + length }

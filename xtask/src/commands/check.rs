@@ -1,11 +1,14 @@
 //! `check`: what an event log shows to be wrong with the use of memory.
 
 use crate::failure::Failure;
+use crate::follow::{self, News};
 use crate::progress;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
+use std::ffi::OsString;
 use std::path::PathBuf;
-use weir_viz::check::{self, Clue, END_OF_PROGRAM, Finding, Operation, Report, Told};
+use weir_viz::check::{self, Checker, Clue, END_OF_PROGRAM, Finding, Operation, Report, Told};
+use weir_viz::follow::Feed;
 
 pub(crate) fn parser() -> Command {
     Command::new("check")
@@ -14,7 +17,7 @@ pub(crate) fn parser() -> Command {
             Arg::new("file")
                 .value_name("FILE")
                 .required(true)
-                .value_parser(clap::value_parser!(PathBuf))
+                .value_parser(clap::value_parser!(OsString))
                 .help("The event log, binary or text, or another allocator's log"),
         )
         .arg(Arg::new("strict").long("strict").action(ArgAction::SetTrue).help(
@@ -27,6 +30,10 @@ pub(crate) fn parser() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("Print one JSON object instead of text"),
         )
+        .arg(Arg::new("follow").long("follow").action(ArgAction::SetTrue).conflicts_with("json").help(
+            "The log grows yet: print findings as they come, and all of it at the end or at Ctrl-C; \
+             FILE may be `-` for standard input, or tcp:PORT",
+        ))
         .args(super::part_of_log())
         .arg(progress::argument())
         .after_help(format!(
@@ -39,8 +46,11 @@ pub(crate) fn parser() -> Command {
 }
 
 pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
-    let file = arguments.get_one::<PathBuf>("file").cloned().unwrap_or_default();
     let told = if arguments.get_flag("strict") { Told::Report } else { Told::Accept };
+    if arguments.get_flag("follow") {
+        return followed(&follow::feed(arguments, "file")?, told);
+    }
+    let file = PathBuf::from(arguments.get_one::<OsString>("file").cloned().unwrap_or_default());
     let report = check::open(&file, &super::part(arguments), told, &progress::handle(arguments))
         .map_err(|error| Failure::Unreadable(error.to_string()))?;
     if arguments.get_flag("json") {
@@ -49,6 +59,32 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
         say!("{report}");
     }
     if report.is_clean() { Ok(()) } else { Err(Failure::Said(1)) }
+}
+
+/// Prints each finding once it shows, and the whole report at the end.
+fn followed(feed: &Feed, told: Told) -> Result<(), Failure> {
+    let (mut checker, mut printed, mut clean) = (Checker::new(told), 0, true);
+    follow::each(feed, |news| match news {
+        News::Read(Ok(stamped)) => checker.push(&stamped),
+        News::Read(Err(damage)) => {
+            checker.damage(damage.kind);
+            tell!("note: {damage}");
+        }
+        // What came at once is told at once, so that a finding's notes know what came with it.
+        News::Pause if checker.found() > printed => {
+            let report = checker.so_far();
+            report.findings.iter().skip(printed).for_each(|finding| say!("{finding}"));
+            printed = checker.found();
+        }
+        News::Pause => {}
+        News::End => {
+            let checker = std::mem::replace(&mut checker, Checker::new(told));
+            let report = Report { name: feed.to_string(), ..checker.finish() };
+            (printed, clean) = (0, clean && report.is_clean());
+            say!("{report}");
+        }
+    })?;
+    if clean { Ok(()) } else { Err(Failure::Said(1)) }
 }
 
 fn object(report: &Report) -> Value {

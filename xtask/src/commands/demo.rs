@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     say!("event log: {}", project::shown(&log));
     viz::draw(&log, &picture, &Picture::default())?;
     if arguments.get_flag("open") {
-        return viz::open(&System::new(Permission::of(arguments)), &log, &[log.clone().into_os_string()]);
+        return viz::open(&System::new(Permission::of(arguments)), &[&log], &[log.clone().into_os_string()]);
     }
     say!("look at it: cargo xtask viz {}", project::shown(&log));
     Ok(())

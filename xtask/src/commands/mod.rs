@@ -11,6 +11,7 @@ mod explain;
 mod explore;
 mod export;
 mod firmware;
+mod follow;
 mod fuzz;
 mod gpu;
 mod latency;
@@ -40,11 +41,12 @@ struct Entry {
     run: fn(&ArgMatches) -> Result<(), Failure>,
 }
 
-const ALL: [Entry; 23] = [
+const ALL: [Entry; 24] = [
     Entry { parser: demo::parser, run: demo::run },
     Entry { parser: replay::parser, run: replay::run },
     Entry { parser: viz::parser, run: viz::run },
     Entry { parser: check::parser, run: check::run },
+    Entry { parser: follow::parser, run: follow::run },
     Entry { parser: export::parser, run: export::run },
     Entry { parser: report::parser, run: report::run },
     Entry { parser: explain::parser, run: explain::run },

@@ -2,7 +2,7 @@
 
 use crate::commands::{firmware, no_install};
 use crate::failure::Failure;
-use crate::packages::{BROWSER, C_COMPILER, CXX_COMPILER, Need, Permission, READERS, System};
+use crate::packages::{BROWSER, C_COMPILER, CXX_COMPILER, DISPLAY, Need, Permission, READERS, System, WINDOW};
 use crate::project;
 use crate::step;
 use clap::{ArgMatches, Command};
@@ -30,7 +30,10 @@ pub(crate) fn all(system: &System) -> Result<(), Failure> {
     for reader in READERS {
         let _ = part(&System::new(Permission::Forbidden), &[reader], &format!("what {} reads of exports", reader.what));
     }
-    // With its window, which is tested without one: no display and no system package.
+    let window: Vec<Need> = WINDOW.into_iter().chain([DISPLAY]).collect();
+    // The test finds out again whether there is one.
+    let _ = part(system, &window, "a look at the viewer's window on a display without a screen");
+    // With its window, most of which is tested without one.
     let mut command = project::cargo(["test", "--package", "weir-viz", "--features", "drive,parquet"]);
     step::run("tests of the viewer", &mut command)?;
     if c == Part::Skip {

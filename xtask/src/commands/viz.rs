@@ -19,12 +19,11 @@ pub(crate) fn parser() -> Command {
     let options = cli::USAGE.split_once("\n\n").map_or(cli::USAGE, |(_, rest)| rest);
     Command::new("viz")
         .about("Show an event log: used and reserved over time, address map, events")
-        .override_usage("cargo xtask viz [--no-install] FILE [--screenshot OUT.png|OUT.svg] [options]")
+        .override_usage("cargo xtask viz [--no-install] [FILE] [--screenshot OUT.png|OUT.svg] [options]")
         .arg(
             Arg::new("arguments")
                 .value_name("FILE")
-                .required(true)
-                .num_args(1..)
+                .num_args(0..)
                 .trailing_var_arg(true)
                 .allow_hyphen_values(true)
                 .value_parser(clap::value_parser!(OsString))
@@ -45,28 +44,38 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
             say!("{}", cli::USAGE);
             Ok(())
         }
-        cli::Command::Show { file, screenshot: Some(out), picture } => draw(&file, &out, &picture),
-        cli::Command::Show { file, screenshot: None, .. } => open(&System::new(permission), &file, &theirs),
+        cli::Command::Screenshot { log, out, asked } => {
+            written(&out, asked.screenshot(&log, &out, &progress::shown(When::Terminal)))
+        }
+        cli::Command::Window(asked) => {
+            let files: Vec<&Path> = [&asked.file, &asked.beside].into_iter().flatten().map(PathBuf::as_path).collect();
+            open(&System::new(permission), &files, &theirs)
+        }
     }
 }
 
 /// Writes a picture. What was damaged in the log is said; the picture shows the rest.
 pub(crate) fn draw(log: &Path, out: &Path, picture: &Picture) -> Result<(), Failure> {
-    let damages =
-        cli::screenshot(log, out, picture, &progress::shown(When::Terminal)).map_err(|error| match error {
-            cli::PictureError::Source(error) => Failure::Unreadable(error.to_string()),
-            error => Failure::Failed(error.to_string()),
-        })?;
+    written(out, cli::screenshot(log, out, picture, &progress::shown(When::Terminal)))
+}
+
+fn written(out: &Path, outcome: Result<Vec<String>, cli::PictureError>) -> Result<(), Failure> {
+    let damages = outcome.map_err(|error| match error {
+        cli::PictureError::Source(error) => Failure::Unreadable(error.to_string()),
+        error => Failure::Failed(error.to_string()),
+    })?;
     damages.iter().for_each(|damage| tell!("note: {damage}"));
     say!("picture: {}", project::shown(out));
     Ok(())
 }
 
 /// Opens the window with these arguments, the log's name among them; builds it first.
-pub(crate) fn open(system: &System, file: &Path, arguments: &[OsString]) -> Result<(), Failure> {
+pub(crate) fn open(system: &System, files: &[&Path], arguments: &[OsString]) -> Result<(), Failure> {
     // With a display the window says what is wrong with the log, too; it is built for that even if it takes minutes.
     if !has_display() {
-        weir_viz::source::open(file).map_err(|error| Failure::Unreadable(error.to_string()))?;
+        for file in files {
+            weir_viz::source::open(file).map_err(|error| Failure::Unreadable(error.to_string()))?;
+        }
         tell!("no display for a window: write a picture with `--screenshot out.png`, or a page with `report`");
         return Err(Failure::Said(3));
     }
@@ -77,11 +86,10 @@ pub(crate) fn open(system: &System, file: &Path, arguments: &[OsString]) -> Resu
     say!("building the window; the first time this takes minutes");
     let mut command = project::cargo(["run", "--release", "--package", "weir-viz", "--features", "window", "--"]);
     // Cargo runs in the root, the caller perhaps elsewhere.
-    command.args(arguments.iter().map(
-        |word| {
-            if word == file { absolute(file).into_os_string() } else { word.clone() }
-        },
-    ));
+    command.args(arguments.iter().map(|word| match files.iter().find(|file| word == **file) {
+        Some(file) => absolute(file).into_os_string(),
+        None => word.clone(),
+    }));
     let status = command.status().map_err(|error| Failure::Failed(format!("cannot run cargo: {error}")))?;
     match status.code() {
         Some(0) => Ok(()),

@@ -1,134 +1,170 @@
-//! The window: paints the scene of its view, and hands what the user does to the view.
+//! The window: opens logs, shows what is opened, and hands what the user does to it.
 
-use crate::check::Check;
-use crate::command::{self, Does};
-use crate::input;
-use crate::overlay::Overlay;
-use crate::paint::{self, Piece};
-use eframe::egui::{self, Sense, Ui, Vec2};
-use std::path::{Path, PathBuf};
-use weir_viz::cli::{self, Picture, PictureError};
-use weir_viz::model::Axis;
-use weir_viz::scene::{self, Frame, History, Input, Page, Scene, Selection, Size, Theme, View, pos};
-use weir_viz::source::{Opened, SourceError};
-
-/// Height of the bars with the buttons.
-pub(crate) const BAR: f32 = 64.0;
-/// Width of the search box.
-const SEARCH: f32 = 220.0;
+use crate::bars;
+use crate::command;
+use crate::desk::Desk;
+use crate::document::Document;
+use crate::failure::{Failure, Outcome};
+use crate::following::Following;
+use crate::loading::Loading;
+use crate::overlay::{self, Around, Overlay};
+use crate::paint;
+use crate::recent::Recent;
+use crate::start;
+use crate::theme;
+use eframe::egui::{self, Ui};
+use std::path::PathBuf;
+use weir_viz::cli::{Picture, Sessions};
+use weir_viz::scene::Theme;
 
 /// The window's state.
-pub(crate) enum App {
-    /// A log that could be read.
-    Log(Box<LogApp>),
-    /// None.
-    Failed {
-        /// Why.
-        error: SourceError,
-        /// The colours.
-        theme: Theme,
-        /// They are the system's instead.
-        follows_system: bool,
-    },
-}
-
-/// A log, what is being looked at, and the picture of that.
-pub(crate) struct LogApp {
-    opened: Opened,
-    view: View,
-    drawn: Option<Drawn>,
-    check: Check,
-    picture: Picture,
-    history: History,
-    overlay: Overlay,
+pub(crate) struct App {
+    /// How logs are to look that are opened from here on.
+    pub(crate) picture: Picture,
+    pub(crate) desk: Desk,
+    pub(crate) loading: Option<Loading>,
+    /// What is to be shown beside that.
+    pub(crate) next: Option<PathBuf>,
+    pub(crate) following: Option<Following>,
+    pub(crate) failure: Option<Failure>,
+    pub(crate) recent: Recent,
+    pub(crate) overlay: Overlay,
     /// What the last command had to say.
-    said: String,
+    pub(crate) said: String,
     /// The search box is to be typed into.
     search: bool,
-    /// What is written is named after this file, and lies beside it.
-    file: PathBuf,
-}
-
-/// A picture, kept until the view changes.
-struct Drawn {
-    view: View,
-    scene: Scene,
-    frame: Frame,
-    /// The scene for egui, with the canvas's corner that it was made for.
-    pieces: Option<(Vec2, Vec<Piece>)>,
+    /// The colours of the last frame.
+    pub(crate) theme: Theme,
+    pub(crate) outcome: Outcome,
+    pub(crate) sessions: Sessions,
 }
 
 impl App {
-    /// A window on a log and its bytes, which are not checked yet.
-    pub(crate) fn new(opened: Opened, bytes: Vec<u8>, picture: &Picture) -> Result<Self, PictureError> {
-        let view = cli::view(&opened, picture)?;
-        let (check, picture) = (Check::Due(bytes), picture.clone());
-        let file = PathBuf::from(&opened.name);
-        Ok(Self::Log(Box::new(LogApp {
-            opened,
-            view,
-            drawn: None,
-            check,
+    /// A window without a log.
+    pub(crate) fn new(picture: Picture, sessions: Sessions, recent: Recent, outcome: Outcome) -> Self {
+        Self {
             picture,
-            history: History::default(),
+            desk: Desk::default(),
+            next: None,
+            loading: None,
+            following: None,
+            failure: None,
+            recent,
             overlay: Overlay::None,
             said: String::new(),
             search: false,
-            file,
-        })))
-    }
-
-    /// Pictures and tables are written beside this file.
-    pub(crate) fn write_beside(&mut self, file: &Path) {
-        if let Self::Log(app) = self {
-            app.file = file.to_owned();
+            theme: Theme::default(),
+            outcome,
+            sessions,
         }
     }
 
-    /// Begins to check the log, beside the window: the first picture does not wait for it.
-    pub(crate) fn start_check(&mut self, context: &egui::Context) {
-        if let Self::Log(app) = self {
-            app.check.start(&app.opened.name, context);
-        }
+    /// A window on this log.
+    #[cfg(any(test, target_os = "linux"))]
+    pub(crate) fn with(document: Document, recent: Recent) -> Self {
+        let picture = document.picture.clone();
+        let mut app = Self::new(picture, Sessions::Ignored, recent, Outcome::default());
+        app.desk.put(document);
+        app
     }
 
-    /// A window that says why there is nothing to see.
-    pub(crate) fn failed(error: SourceError, picture: &Picture) -> Self {
-        Self::Failed { error, theme: picture.theme, follows_system: picture.follows_system }
+    /// What is shown.
+    pub(crate) fn document(&self) -> Option<&Document> {
+        self.desk.document()
     }
 
-    /// The log that is shown.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn log(&self) -> Option<&weir_viz::model::Model> {
-        match self {
-            Self::Log(app) => Some(&app.opened.model),
-            Self::Failed { .. } => None,
-        }
+    /// What is shown.
+    pub(crate) fn document_mut(&mut self) -> Option<&mut Document> {
+        self.desk.document_mut()
     }
 
-    /// Shows a page, as its button does.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn show_page(&mut self, page: Page) {
-        if let Self::Log(app) = self {
-            app.perform(Does::View(Input::Show(page)));
-        }
+    /// What the last command had to say.
+    pub(crate) fn said(&self) -> &str {
+        &self.said
     }
 
-    /// Waits until the check is over.
-    #[cfg(test)]
-    pub(crate) fn wait_for_check(&mut self) {
-        if let Self::Log(app) = self {
-            app.check.wait();
-        }
+    /// Says this from now on.
+    pub(crate) fn say(&mut self, words: String) {
+        self.said = words;
+    }
+
+    /// The search box is to be typed into.
+    pub(crate) const fn search(&mut self) {
+        self.search = true;
+    }
+
+    /// Whether the search box is to be typed into; asked once.
+    pub(crate) const fn take_search(&mut self) -> bool {
+        std::mem::replace(&mut self.search, false)
     }
 
     /// One frame.
     pub(crate) fn show(&mut self, ui: &mut Ui) {
-        match self {
-            Self::Log(app) => app.show(ui),
-            Self::Failed { error, theme, follows_system } => {
-                failed(ui, error, if *follows_system { system_theme(ui) } else { *theme });
+        self.take_loaded(ui.ctx());
+        self.take_grown(ui.ctx());
+        self.take_dropped(ui.ctx());
+        self.desk.begin_frame(ui);
+        let typing = ui.ctx().egui_wants_keyboard_input();
+        for does in ui.input(|i| command::pressed(i, typing)) {
+            self.perform(does, ui.ctx());
+        }
+        self.theme = self.theme_now(ui);
+        theme::apply(ui, self.theme);
+        self.panels(ui);
+        let around = Around { logs: self.recent.logs(), document: self.desk.document() };
+        if let Some(act) = self.overlay.show(ui.ctx(), around) {
+            self.act(act, ui.ctx());
+            ui.ctx().request_repaint();
+        }
+        self.notes(ui);
+        self.desk.end_frame(ui);
+    }
+
+    fn theme_now(&self, ui: &Ui) -> Theme {
+        match self.desk.document() {
+            Some(document) => document.view.theme,
+            None if self.picture.follows_system => theme::of_system(ui),
+            None => self.picture.theme,
+        }
+    }
+
+    fn panels(&mut self, ui: &mut Ui) {
+        let fill = paint::color(self.theme.palette().ground);
+        let middle = egui::CentralPanel::default().frame(egui::Frame::new().fill(fill));
+        if self.desk.len() == 0 {
+            let failure = self.failure.as_ref();
+            let waiting = self.following.as_ref().map(Following::words);
+            let act = middle.show(ui, |ui| start::show(ui, failure, waiting, self.recent.logs())).inner;
+            if let Some(act) = act {
+                self.act(act, ui.ctx());
             }
+            return;
+        }
+        let bar = egui::Frame::new().fill(fill).inner_margin(egui::Margin::symmetric(20, 4));
+        egui::Panel::bottom("bar").frame(bar).exact_size(bars::HEIGHT).show(ui, |ui| self.bars(ui));
+        middle.show(ui, |ui| self.desk.canvases(ui));
+    }
+
+    /// What lies over the picture for a while: what went wrong, what is being read, what will be dropped.
+    fn notes(&mut self, ui: &Ui) {
+        if let Some(failure) = self.failure.as_ref().filter(|_| self.desk.len() > 0) {
+            let close = overlay::window("What went wrong").show(ui.ctx(), |ui| {
+                ui.set_max_width(620.0);
+                start::failure(ui, failure);
+                ui.button("Close (Esc)").clicked()
+            });
+            if close.and_then(|shown| shown.inner) == Some(true) {
+                self.failure = None;
+            }
+        }
+        if let Some(loading) = &self.loading {
+            let stop = overlay::window("Reading").show(ui.ctx(), |ui| loading.show(ui));
+            if stop.and_then(|shown| shown.inner) == Some(true) {
+                self.stop_loading();
+            }
+        }
+        if ui.input(|i| !i.raw.hovered_files.is_empty()) {
+            overlay::window("Open").show(ui.ctx(), |ui| ui.label("Drop the log to open it"));
         }
     }
 }
@@ -136,277 +172,5 @@ impl App {
 impl eframe::App for App {
     fn ui(&mut self, ui: &mut Ui, _: &mut eframe::Frame) {
         self.show(ui);
-    }
-}
-
-/// What the desktop prefers; light where it does not say.
-fn system_theme(ui: &Ui) -> Theme {
-    match ui.ctx().system_theme() {
-        Some(egui::Theme::Dark) => Theme::Dark,
-        Some(egui::Theme::Light) | None => Theme::Light,
-    }
-}
-
-fn style(ui: &Ui, theme: Theme) {
-    let visuals = match theme {
-        Theme::Light => egui::Visuals::light(),
-        Theme::Dark => egui::Visuals::dark(),
-    };
-    ui.ctx().set_visuals(visuals);
-}
-
-fn canvas(ui: &mut Ui, theme: Theme) -> (egui::Response, egui::Painter) {
-    let (response, painter) = ui.allocate_painter(ui.available_size(), Sense::click_and_drag());
-    painter.rect_filled(response.rect, 0.0, paint::color(theme.palette().ground));
-    (response, painter)
-}
-
-fn size_of(response: &egui::Response) -> Size {
-    Size { w: response.rect.width(), h: response.rect.height() }
-}
-
-fn failed(ui: &mut Ui, error: &SourceError, theme: Theme) {
-    style(ui, theme);
-    let fill = paint::color(theme.palette().ground);
-    egui::CentralPanel::default().frame(egui::Frame::new().fill(fill)).show(ui, |ui| {
-        let (response, painter) = canvas(ui, theme);
-        let lines = [error.what.clone(), error.advice.clone()];
-        let heading = format!("Cannot show {}", error.name);
-        let scene = scene::message(size_of(&response), theme, &heading, &lines);
-        let corner = response.rect.min.to_vec2();
-        paint::paint(&painter, &paint::pieces(&scene.shapes, corner), corner);
-    });
-}
-
-impl LogApp {
-    /// What is being looked at.
-    #[cfg(test)]
-    pub(crate) const fn view(&self) -> &View {
-        &self.view
-    }
-
-    /// The log.
-    #[cfg(test)]
-    pub(crate) const fn model(&self) -> &weir_viz::model::Model {
-        &self.opened.model
-    }
-
-    /// Takes over what the check found, once that is there.
-    fn take_findings(&mut self) {
-        let Some(report) = self.check.take() else {
-            return;
-        };
-        self.opened.model.take_findings(report);
-        self.drawn = None;
-        if let Err(error) = cli::go_to_finding(&mut self.view, &self.opened, &self.picture) {
-            self.view.notices.push(error.to_string());
-        }
-    }
-
-    fn show(&mut self, ui: &mut Ui) {
-        self.take_findings();
-        if self.picture.follows_system {
-            self.view.theme = system_theme(ui);
-        }
-        let typing = ui.ctx().egui_wants_keyboard_input();
-        let before = self.view.clone();
-        for does in ui.input(|i| command::pressed(i, typing)) {
-            self.perform(does);
-        }
-        style(ui, self.view.theme);
-        let fill = paint::color(self.view.theme.palette().ground);
-        let bar = egui::Frame::new().fill(fill).inner_margin(egui::Margin::symmetric(20, 4));
-        egui::Panel::bottom("bar").frame(bar).exact_size(BAR).show(ui, |ui| self.bars(ui));
-        egui::CentralPanel::default().frame(egui::Frame::new().fill(fill)).show(ui, |ui| self.canvas(ui));
-        if let Some(does) = self.overlay.show(ui.ctx()) {
-            self.perform(does);
-            ui.ctx().request_repaint();
-        }
-        self.history.note(&before, &self.view, ui.input(|i| i.time));
-    }
-
-    /// Does what a command says.
-    fn perform(&mut self, does: Does) {
-        self.said.clear();
-        match does {
-            Does::View(input) => {
-                if input == Input::SwitchTheme {
-                    // From now on as the user wants it.
-                    self.picture.follows_system = false;
-                }
-                self.apply(&[input]);
-            }
-            Does::Page(by) => {
-                if let Some(drawn) = &self.drawn {
-                    self.apply(&[command::page_of(&drawn.frame, by)]);
-                }
-            }
-            Does::Search => self.search = true,
-            Does::Find(by) => self.find(by),
-            Does::Undo => self.history.undo(&mut self.view),
-            Does::Escape if self.overlay != Overlay::None => self.overlay = Overlay::None,
-            Does::Escape => self.apply(&[Input::Clear]),
-            Does::Palette => self.toggle(Overlay::Palette(String::new())),
-            Does::Keys => self.toggle(Overlay::Keys),
-            Does::Export(ending) => self.export(ending),
-        }
-    }
-
-    fn toggle(&mut self, overlay: Overlay) {
-        let is_open = std::mem::discriminant(&self.overlay) == std::mem::discriminant(&overlay);
-        self.overlay = if is_open { Overlay::None } else { overlay };
-    }
-
-    fn find(&mut self, by: i64) {
-        let Some(drawn) = &self.drawn else { return };
-        if let Err(error) = self.view.find(&self.opened.model, &drawn.frame, by) {
-            self.said = error;
-        }
-    }
-
-    /// Writes what is shown beside the log, under a name that is not taken.
-    fn export(&mut self, ending: &str) {
-        let page = self.view.page.name();
-        let stem = self.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let named = |n: u32| self.file.with_file_name(format!("{stem}-{page}-{n}.{ending}"));
-        let Some(out) = (1..10_000).map(named).find(|out| !out.exists()) else {
-            self.said = format!("every name from {} on is taken", named(1).display());
-            return;
-        };
-        self.said = match cli::export(&self.opened, &self.view, &out, self.picture.scale) {
-            Ok(()) => format!("wrote {}", out.display()),
-            Err(error) => error.to_string(),
-        };
-    }
-
-    fn bars(&mut self, ui: &mut Ui) {
-        ui.horizontal(|ui| {
-            for page in Page::ALL {
-                if ui.selectable_label(self.view.page == *page, page.title()).clicked() {
-                    self.perform(Does::View(Input::Show(*page)));
-                }
-            }
-            ui.separator();
-            self.search_box(ui);
-            ui.label(&self.said);
-        });
-        ui.horizontal(|ui| self.bar(ui));
-    }
-
-    fn search_box(&mut self, ui: &mut Ui) {
-        let label = ui.label("Find");
-        let hint = "address, #record, label, >2MiB, stream:1";
-        let edit = egui::TextEdit::singleline(&mut self.view.listing.query).desired_width(SEARCH).hint_text(hint);
-        let edit = ui.add(edit).labelled_by(label.id);
-        if std::mem::take(&mut self.search) {
-            edit.request_focus();
-        }
-        if edit.changed() {
-            self.view.listing.top = 0;
-            self.said.clear();
-        }
-        if edit.lost_focus() && ui.input(|i| i.key_pressed(egui::Key::Enter)) {
-            self.perform(Does::Find(1));
-            // Enter again goes on to the next.
-            self.search = true;
-        }
-    }
-
-    fn bar(&mut self, ui: &mut Ui) {
-        let mut chosen = None;
-        let axis = match self.view.axis {
-            Axis::Record => "Along x: records (T)",
-            Axis::Time => "Along x: time (T)",
-        };
-        let mut button = |ui: &mut Ui, text: &str, does: Does| {
-            if ui.button(text).clicked() {
-                chosen = Some(does);
-            }
-        };
-        button(ui, axis, Does::View(Input::SwitchAxis));
-        if self.opened.model.pools.len() > 1 {
-            button(ui, "Next pool (P)", Does::View(Input::NextPool));
-        }
-        button(ui, "Light or dark (L)", Does::View(Input::SwitchTheme));
-        button(ui, "Show all (0)", Does::View(Input::Fit));
-        if !self.history.is_empty() {
-            button(ui, "Back (Backspace)", Does::Undo);
-        }
-        if !self.opened.model.findings.flags().is_empty() {
-            button(ui, "Next finding (N)", Does::View(Input::StepFinding(1)));
-        }
-        if self.view.selection != Selection::Nothing {
-            button(ui, "Show selection (F)", Does::View(Input::FitSelection));
-            button(ui, "Clear (Esc)", Does::Escape);
-        }
-        button(ui, "Commands (Ctrl+P)", Does::Palette);
-        button(ui, "Keys (?)", Does::Keys);
-        ui.weak(self.check.words(self.opened.model.findings.total()));
-        if let Some(does) = chosen {
-            self.perform(does);
-        }
-    }
-
-    fn canvas(&mut self, ui: &mut Ui) {
-        let (response, painter) = canvas(ui, self.view.theme);
-        let words = self.in_words();
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &words));
-        self.view.size = size_of(&response);
-        let corner = response.rect.min.to_vec2();
-        self.draw();
-        let Some(drawn) = &self.drawn else { return };
-        let pointer = input::Pointer::of(&response);
-        let inputs = ui.input(|i| pointer.inputs(i, &self.view, &drawn.frame, corner));
-        self.apply(&inputs);
-        self.draw();
-        self.paint(&painter, corner);
-        if let (Some(at), Some(drawn)) = (response.hover_pos(), &self.drawn) {
-            let at = pos(at.x - corner.x, at.y - corner.y);
-            let over = scene::hover(&self.opened.model, &self.view, &drawn.frame, at);
-            paint::paint(&painter, &paint::pieces(&over, corner), corner);
-        }
-    }
-
-    /// The picture for who does not see it: the page, the range, what is selected.
-    fn in_words(&self) -> String {
-        let (model, view) = (&self.opened.model, &self.view);
-        let first = model.events.first_from(view.axis, view.x.from).0;
-        let past = model.events.first_from(view.axis, view.x.to).0;
-        let selected = scene::details(model, view.selection).into_iter().take(3).map(|line| line.value);
-        let selected: Vec<String> = selected.collect();
-        let selected = if selected.is_empty() { "nothing".to_owned() } else { selected.join(", ") };
-        format!(
-            "{}: {} of {} records in sight; selected: {selected}",
-            view.page.title(),
-            past - first,
-            model.events.len()
-        )
-    }
-
-    fn apply(&mut self, inputs: &[Input]) {
-        let Some(drawn) = &self.drawn else { return };
-        for input in inputs {
-            self.view.apply(&self.opened.model, &drawn.frame, *input);
-        }
-    }
-
-    /// Lays the scene out again if the view is another than before.
-    fn draw(&mut self) {
-        if self.drawn.as_ref().is_some_and(|d| d.view == self.view) {
-            return;
-        }
-        self.view.keep_listing(&self.opened.model);
-        let (scene, frame) = scene::build(&self.opened.model, &self.view);
-        self.drawn = Some(Drawn { view: self.view.clone(), scene, frame, pieces: None });
-    }
-
-    fn paint(&mut self, painter: &egui::Painter, corner: Vec2) {
-        let Some(drawn) = &mut self.drawn else { return };
-        if drawn.pieces.as_ref().is_none_or(|p| p.0 != corner) {
-            drawn.pieces = Some((corner, paint::pieces(&drawn.scene.shapes, corner)));
-        }
-        if let Some((_, pieces)) = &drawn.pieces {
-            paint::paint(painter, pieces, corner);
-        }
     }
 }

@@ -1,7 +1,9 @@
 //! Everything that the window can do, in one table: keys, palette and the sheet of keys are made of it.
 
+use crate::loading::Purpose;
 use eframe::egui::{Event, InputState, Key, Modifiers};
-use weir_viz::scene::{Frame, Input, Page};
+use weir_viz::model::By;
+use weir_viz::scene::{ColorBy, Frame, Input, Page};
 
 /// Part of what is shown that a key moves.
 const KEY_MOVE: f64 = 0.1;
@@ -21,6 +23,26 @@ pub(crate) enum Does {
     Find(i64),
     /// Back to where the view was.
     Undo,
+    /// Chooses a log to open.
+    Open(Purpose),
+    /// Lists the logs that were opened before.
+    Recent,
+    /// Reads the log again.
+    Reload,
+    /// Names the record at the cursor.
+    SetMark,
+    /// Takes its name away.
+    DeleteMark,
+    /// Lists all marks.
+    Marks,
+    /// Takes the log away that stands beside this one.
+    CloseOther,
+    /// Works on the log beside this one.
+    OtherLog,
+    /// Changes the sides of two logs.
+    Swap,
+    /// Follows the log as it grows; pauses that, and goes on.
+    Follow,
     /// Closes what is open, or else selects nothing.
     Escape,
     /// Opens or closes the palette.
@@ -85,6 +107,8 @@ impl Shortcut {
             Key::ArrowRight => "Right",
             Key::ArrowUp => "Up",
             Key::ArrowDown => "Down",
+            Key::OpenBracket => "[",
+            Key::CloseBracket => "]",
             Key::Plus | Key::Equals => "+",
             Key::Minus => "-",
             other => other.name(),
@@ -112,6 +136,7 @@ commands! {
     "Show the allocations" [plain(Key::Num5)] Does::View(Input::Show(Page::Allocations));
     "Show the decisions" [plain(Key::Num6)] Does::View(Input::Show(Page::Decisions));
     "Show the refusals" [plain(Key::Num7)] Does::View(Input::Show(Page::Refusals));
+    "Show the findings" [plain(Key::Num8)] Does::View(Input::Show(Page::Findings));
     "Next view" [plain(Key::V)] Does::View(Input::NextPage);
     "Zoom in" [plain(Key::W), plain(Key::Plus), plain(Key::Equals)] Does::View(Input::Closer { factor: KEY_ZOOM });
     "Zoom out" [plain(Key::S), plain(Key::Minus)] Does::View(Input::Closer { factor: 1.0 / KEY_ZOOM });
@@ -119,6 +144,7 @@ commands! {
     "To the right" [plain(Key::D), plain(Key::ArrowRight)] aside(KEY_MOVE);
     "Show all" [plain(Key::Num0), plain(Key::Home)] Does::View(Input::Fit);
     "Show selection" [plain(Key::F)] Does::View(Input::FitSelection);
+    "Show the selection in the address map" [plain(Key::Enter)] Does::View(Input::Go);
     "Undo a zoom" [plain(Key::Backspace)] Does::Undo;
     "Next record" [plain(Key::Period), plain(Key::ArrowDown)] Does::View(Input::Step(1));
     "Previous record" [plain(Key::Comma), plain(Key::ArrowUp)] Does::View(Input::Step(-1));
@@ -126,12 +152,35 @@ commands! {
     "A page of records back" [plain(Key::PageUp)] Does::Page(-1);
     "Next finding" [shift(Key::N, false)] Does::View(Input::StepFinding(1));
     "Previous finding" [shift(Key::N, true)] Does::View(Input::StepFinding(-1));
+    "Set a mark at the cursor" [plain(Key::M)] Does::SetMark;
+    "Delete the mark at the cursor" [plain(Key::Delete)] Does::DeleteMark;
+    "List the marks" [ctrl(Key::M)] Does::Marks;
+    "Next mark" [plain(Key::CloseBracket)] Does::View(Input::StepMark(1));
+    "Previous mark" [plain(Key::OpenBracket)] Does::View(Input::StepMark(-1));
     "Find" [ctrl(Key::F), plain(Key::Slash)] Does::Search;
     "Next match" [shift(Key::F3, false)] Does::Find(1);
     "Previous match" [shift(Key::F3, true)] Does::Find(-1);
     "Records or time along x" [plain(Key::T)] Does::View(Input::SwitchAxis);
     "Next pool" [plain(Key::P)] Does::View(Input::NextPool);
+    "Next way to stack the chart" [plain(Key::K)] Does::View(Input::NextStack);
+    "Stack the chart by label" [] Does::View(Input::Stack(Some(By::Label)));
+    "Stack the chart by stream" [] Does::View(Input::Stack(Some(By::Stream)));
+    "Stack the chart by size" [] Does::View(Input::Stack(Some(By::Size)));
+    "Do not stack the chart" [] Does::View(Input::Stack(None));
+    "Next colouring of the map" [plain(Key::C)] Does::View(Input::NextColor);
+    "Colour the map by stream" [] Does::View(Input::Color(ColorBy::Stream));
+    "Colour the map by label" [] Does::View(Input::Color(ColorBy::Label));
+    "Colour the map by age" [] Does::View(Input::Color(ColorBy::Age));
+    "Colour the map by source" [] Does::View(Input::Color(ColorBy::Source));
     "Light or dark" [plain(Key::L)] Does::View(Input::SwitchTheme);
+    "Open a log" [ctrl(Key::O)] Does::Open(Purpose::Open);
+    "Open a log beside this one" [ctrl(Key::B)] Does::Open(Purpose::Beside);
+    "Work on the other log" [plain(Key::X)] Does::OtherLog;
+    "Change the sides of the two logs" [] Does::Swap;
+    "Close the other log" [ctrl(Key::W)] Does::CloseOther;
+    "Open one of the logs opened before" [plain(Key::O)] Does::Recent;
+    "Read the log again" [plain(Key::F5), ctrl(Key::R)] Does::Reload;
+    "Follow the log as it grows; pause, go on" [plain(Key::G)] Does::Follow;
     "Write a picture as PNG" [ctrl(Key::E)] Does::Export("png");
     "Write a picture as SVG" [] Does::Export("svg");
     "Write the table as CSV" [] Does::Export("csv");
@@ -144,7 +193,7 @@ commands! {
 pub(crate) fn pressed(input: &InputState, typing: bool) -> Vec<Does> {
     let of = |event: &Event| match event {
         Event::Key { key, pressed: true, modifiers, .. } => {
-            let types = !(modifiers.ctrl || modifiers.command || matches!(key, Key::Escape | Key::F3));
+            let types = !(modifiers.ctrl || modifiers.command || matches!(key, Key::Escape | Key::F3 | Key::F5));
             let is = |command: &&Command| command.keys.iter().any(|keys| keys.is(*key, *modifiers));
             COMMANDS.iter().find(is).filter(|_| !(typing && types)).map(|command| command.does)
         }

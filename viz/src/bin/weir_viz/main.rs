@@ -1,23 +1,41 @@
-//! `weir-viz FILE`: opens a window on an event log. With `--screenshot OUT` it writes the picture instead.
+//! `weir-viz [FILE]`: opens a window on an event log. With `--screenshot OUT` it writes the picture instead.
 
 mod app;
+mod asking;
+mod bars;
 mod check;
+mod chooser;
 mod command;
+mod desk;
+mod document;
 #[cfg(all(test, feature = "drive"))]
 mod drive;
+#[cfg(all(test, feature = "drive"))]
+mod drive_views;
+mod failure;
+mod following;
 mod input;
+mod loading;
+mod marks;
 #[cfg(target_os = "linux")]
 mod measure;
+mod opening;
 mod overlay;
 mod paint;
+mod perform;
+mod recent;
+mod start;
 #[cfg(test)]
 mod tests;
+mod theme;
 
 use app::App;
 use eframe::egui;
+use failure::Outcome;
+use recent::Recent;
 use std::path::Path;
 use std::process::ExitCode;
-use weir_viz::cli::{self, Command, Picture};
+use weir_viz::cli::{self, Asked, Command};
 use weir_viz::progress::Progress;
 use weir_viz::scene::SMALLEST;
 use weir_viz::source;
@@ -42,8 +60,8 @@ fn main() -> ExitCode {
             println!("{}", cli::USAGE);
             ExitCode::SUCCESS
         }
-        Ok(Command::Show { file, screenshot: Some(out), picture }) => screenshot(&file, &out, &picture),
-        Ok(Command::Show { file, picture, .. }) => window(&file, &picture),
+        Ok(Command::Screenshot { log, out, asked }) => screenshot(&log, &out, &asked),
+        Ok(Command::Window(asked)) => window(*asked),
         Err(error) => fail(UNREADABLE, &error),
     }
 }
@@ -68,11 +86,11 @@ fn measured(file: Option<&Path>) -> ExitCode {
     }
 }
 
-fn screenshot(file: &Path, out: &Path, picture: &Picture) -> ExitCode {
+fn screenshot(file: &Path, out: &Path, asked: &Asked) -> ExitCode {
     let progress = Progress::default();
     terminal::show(&progress, When::Terminal);
     terminal::stop_cleanly();
-    let drawn = cli::screenshot(file, out, picture, &progress);
+    let drawn = asked.screenshot(file, out, &progress);
     terminal::clear();
     match drawn {
         Ok(damages) => {
@@ -84,44 +102,39 @@ fn screenshot(file: &Path, out: &Path, picture: &Picture) -> ExitCode {
     }
 }
 
-fn window(file: &Path, picture: &Picture) -> ExitCode {
-    let progress = Progress::default();
-    let opened = source::load_part(file, &picture.part, &progress)
-        .and_then(|bytes| Ok((source::read_file(file, &bytes, &progress)?, bytes)));
-    let readable = opened.is_ok();
-    match &opened {
-        Ok((opened, _)) => opened.summary().iter().for_each(|d| eprintln!("weir-viz: {}: {d}", opened.name)),
-        Err(error) => eprintln!("weir-viz: {error}"),
-    }
+fn window(asked: Asked) -> ExitCode {
     if !has_display() {
-        return if readable { no_display(file) } else { ExitCode::from(UNREADABLE) };
+        return without_display(&asked);
     }
-    let mut app = match opened {
-        Err(error) => App::failed(error, picture),
-        Ok((opened, bytes)) => match App::new(opened, bytes, picture) {
-            Ok(mut app) => {
-                app.write_beside(file);
-                app
-            }
-            Err(error) => return fail(UNREADABLE, &error),
-        },
-    };
+    let size = asked.picture.size;
     let options = eframe::NativeOptions {
         viewport: egui::ViewportBuilder::default()
-            .with_title(format!("{} - weir", file.display()))
-            .with_inner_size([picture.size.w, picture.size.h + app::BAR])
-            .with_min_inner_size([SMALLEST.w, SMALLEST.h + app::BAR]),
+            .with_title("weir")
+            .with_inner_size([size.w, size.h + bars::HEIGHT])
+            .with_min_inner_size([SMALLEST.w, SMALLEST.h + bars::HEIGHT]),
         ..eframe::NativeOptions::default()
     };
+    let outcome = Outcome::default();
+    let mut app = App::new(asked.picture.clone(), asked.session, Recent::of_user(), outcome.clone());
+    let (file, beside, feed) = (asked.file.clone(), asked.beside.clone(), asked.follow.clone());
     let start = |made: &eframe::CreationContext<'_>| {
-        app.start_check(&made.egui_ctx);
+        match (file, feed) {
+            (_, Some(feed)) => app.follow(feed, &made.egui_ctx),
+            (Some(file), None) => app.open(file, &made.egui_ctx),
+            (None, None) => {}
+        }
+        if let Some(beside) = beside {
+            app.open_beside(beside, &made.egui_ctx);
+        }
         Ok(Box::new(app) as Box<dyn eframe::App>)
     };
     match eframe::run_native("weir-viz", options, Box::new(start)) {
-        Ok(()) if readable => ExitCode::SUCCESS,
-        Ok(()) => ExitCode::from(UNREADABLE),
-        Err(_) if readable => no_display(file),
-        Err(error) => fail(NO_DISPLAY, &error),
+        Ok(()) if outcome.is_unreadable() => ExitCode::from(UNREADABLE),
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("weir-viz: {error}");
+            without_display(&asked)
+        }
     }
 }
 
@@ -131,11 +144,27 @@ fn has_display() -> bool {
     !cfg!(target_os = "linux") || set("DISPLAY")
 }
 
-fn no_display(file: &Path) -> ExitCode {
+/// Says what is wrong with the log, and what to do without a window.
+fn without_display(asked: &Asked) -> ExitCode {
+    if let Some(feed) = &asked.follow {
+        let advice = format!("no display to open a window on; `cargo xtask follow {feed}` prints what comes");
+        return fail(NO_DISPLAY, &advice);
+    }
+    let Some(file) = &asked.file else {
+        return fail(NO_DISPLAY, &"no display to open a window on; `--help` says how to write a picture of a log");
+    };
+    let progress = Progress::default();
+    terminal::show(&progress, When::Terminal);
+    let opened = source::open_part(file, &asked.picture.part, &progress);
+    terminal::clear();
+    match opened {
+        Ok(opened) => opened.summary().iter().for_each(|d| eprintln!("weir-viz: {}: {d}", opened.name)),
+        Err(error) => return fail(UNREADABLE, &error),
+    }
     let file = file.display();
-    eprintln!(
-        "weir-viz: no display to open a window on; `--screenshot OUT.png {file}` writes the picture, and \
+    let advice = format!(
+        "no display to open a window on; `--screenshot OUT.png {file}` writes the picture, and \
          `cargo xtask report {file}` the report"
     );
-    ExitCode::from(NO_DISPLAY)
+    fail(NO_DISPLAY, &advice)
 }

@@ -2,6 +2,11 @@
 //! and pans over all pages, and nothing is presented.
 
 use crate::app::App;
+use crate::bars::HEIGHT;
+use crate::command::Does;
+use crate::document::Document;
+use crate::loading::Loaded;
+use crate::recent::Recent;
 use eframe::egui::epaint::{Primitive, Vertex};
 use eframe::egui::{
     self, Context, Event, Key, Modifiers, MouseWheelSource, MouseWheelUnit, PointerButton, Pos2, RawInput, TouchPhase,
@@ -13,7 +18,8 @@ use std::path::Path;
 use std::time::Instant;
 use weir_viz::cli::Picture;
 use weir_viz::model::{EventIx, Model, PoolIx};
-use weir_viz::scene::Page;
+use weir_viz::progress::Progress;
+use weir_viz::scene::{Input, Page};
 use weir_viz::source::{self, SourceError};
 
 /// Between two frames, in seconds.
@@ -62,19 +68,19 @@ impl fmt::Display for Figures {
 /// The log cannot be read.
 pub(crate) fn measure(file: &Path, mut told: impl FnMut(&str)) -> Result<Figures, SourceError> {
     let begun = Instant::now();
-    let bytes = source::load(file)?;
-    let opened = source::read_file(file, &bytes)?;
+    let progress = Progress::default();
+    let bytes = source::load(file, &progress)?;
+    let opened = source::read_file(file, &bytes, &progress)?;
     let picture = Picture::default();
-    let app = App::new(opened, bytes, &picture).map_err(|error| SourceError {
-        name: file.display().to_string(),
-        what: error.to_string(),
-        advice: String::new(),
+    let document = Document::new(Loaded { opened, bytes }, file.to_owned(), picture.clone()).map_err(|error| {
+        SourceError { name: file.display().to_string(), what: error.to_string(), advice: String::new() }
     })?;
-    let mut window = Window::new(app, vec2(picture.size.w, picture.size.h + crate::app::BAR));
+    let app = App::with(document, Recent::default());
+    let mut window = Window::new(app, vec2(picture.size.w, picture.size.h + HEIGHT));
     window.frame(Vec::new());
     let first_picture_ms = begun.elapsed().as_secs_f64() * 1e3;
     told(&format!("first picture: {first_picture_ms:.0} ms; of this thread {:.0} ms", thread_ms()));
-    let events = window.app.log().map_or(0, |model| model.events.len());
+    let events = window.app.document().map(Document::model).map_or(0, |model| model.events.len());
     for key in [None, Some(Key::T)] {
         key.into_iter().for_each(|key| window.key(key));
         for page in Page::ALL {
@@ -82,7 +88,7 @@ pub(crate) fn measure(file: &Path, mut told: impl FnMut(&str)) -> Result<Figures
             told(&window.told(page.name()));
         }
     }
-    let state_at_ms_max = window.app.log().map_or(0.0, state_at);
+    let state_at_ms_max = window.app.document().map(Document::model).map_or(0.0, state_at);
     let (frame_p50_ms, frame_max_ms) = middle_and_most(&mut window.frames);
     let Window { quads: quads_max, vertex_bytes: vertex_bytes_max, .. } = window;
     let rss_bytes = most_memory();
@@ -156,7 +162,7 @@ impl Window {
 
     /// All of a page, closer and closer, to the side, away again, and what is shown at a click.
     fn walk(&mut self, page: Page) {
-        self.app.show_page(page);
+        self.app.perform(Does::View(Input::Show(page)), &self.context.clone());
         self.key(Key::Num0);
         let at = pos2(self.size.x * 0.31, self.size.y * 0.68);
         self.turn(at, TURN, Modifiers::NONE);

@@ -1,7 +1,35 @@
-//! What lies over the picture: the palette of all commands, and the sheet of keys.
+//! What lies over the picture: the palette of all commands, the sheet of keys, and what a file is chosen in.
 
+use crate::chooser::Chooser;
 use crate::command::{COMMANDS, Command, Does};
+use crate::document::Document;
+use crate::loading::Purpose;
+use crate::marks::{self, Naming};
 use eframe::egui::{self, Align2, Context, Key, TextEdit, Ui, vec2};
+use std::path::{Path, PathBuf};
+use weir_viz::model::EventIx;
+
+/// What was chosen.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Act {
+    /// A command.
+    Does(Does),
+    /// A file to open.
+    Open(PathBuf, Purpose),
+    /// A record's name; empty: none.
+    SetMark(EventIx, String),
+    /// A record to go to.
+    GoTo(EventIx),
+}
+
+/// What the lists are of.
+#[derive(Clone, Copy)]
+pub(crate) struct Around<'a> {
+    /// Logs that were opened before.
+    pub(crate) logs: &'a [PathBuf],
+    /// The log, if one is open.
+    pub(crate) document: Option<&'a Document>,
+}
 
 /// Which one is open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,13 +41,44 @@ pub(crate) enum Overlay {
     Palette(String),
     /// The keys.
     Keys,
+    /// A file.
+    Choose(Chooser),
+    /// The logs that were opened before.
+    Recent,
+    /// A mark to be named.
+    NameMark(Naming),
+    /// The marks.
+    Marks,
 }
 
 impl Overlay {
-    /// Shows it; answers the command that was chosen.
-    pub(crate) fn show(&mut self, context: &Context) -> Option<Does> {
+    /// A file to be chosen, at first in this folder.
+    pub(crate) fn choose(purpose: Purpose, folder: &Path) -> Self {
+        Self::Choose(Chooser::new(purpose, folder))
+    }
+
+    /// Shows it; answers what was chosen.
+    pub(crate) fn show(&mut self, context: &Context, around: Around<'_>) -> Option<Act> {
         match self {
             Self::None => None,
+            Self::Choose(chooser) => {
+                let shown = window(chooser.purpose.title()).show(context, |ui| chooser.show(ui));
+                let chosen = shown.and_then(|shown| shown.inner).flatten();
+                chosen.map(|file| Act::Open(file, chooser.purpose))
+            }
+            Self::NameMark(naming) => {
+                let shown = window("Mark").show(context, |ui| naming.show(ui));
+                shown.and_then(|shown| shown.inner).flatten()
+            }
+            Self::Marks => {
+                let all = around.document.map(marks::listed).unwrap_or_default();
+                let shown = window("Marks").show(context, |ui| marks::list(ui, &all));
+                shown.and_then(|shown| shown.inner).flatten()
+            }
+            Self::Recent => {
+                let shown = window("Opened before").show(context, |ui| recent(ui, around.logs));
+                shown.and_then(|shown| shown.inner).flatten()
+            }
             Self::Keys => {
                 window("Keys").show(context, keys);
                 None
@@ -30,13 +89,14 @@ impl Overlay {
                 if chosen.is_some() {
                     *self = Self::None;
                 }
-                chosen
+                chosen.map(Act::Does)
             }
         }
     }
 }
 
-fn window(title: &'static str) -> egui::Window<'static> {
+/// A window within the window.
+pub(crate) fn window(title: &'static str) -> egui::Window<'static> {
     egui::Window::new(title).collapsible(false).resizable(false).anchor(Align2::CENTER_TOP, vec2(0.0, 60.0))
 }
 
@@ -65,6 +125,24 @@ fn keys(ui: &mut Ui) {
             }
         });
     });
+}
+
+/// The first one has the focus, so that Enter takes it and Tab goes on.
+fn recent(ui: &mut Ui, logs: &[PathBuf]) -> Option<Act> {
+    if logs.is_empty() {
+        ui.label("No log was opened yet.");
+    }
+    let mut chosen = None;
+    for (at, log) in logs.iter().enumerate() {
+        let button = ui.button(log.display().to_string());
+        if at == 0 && ui.memory(|memory| memory.focused().is_none()) {
+            button.request_focus();
+        }
+        if button.clicked() {
+            chosen = Some(Act::Open(log.clone(), Purpose::Open));
+        }
+    }
+    chosen
 }
 
 /// A box to type into, and the commands that match below it. Enter takes the first.

@@ -1,17 +1,23 @@
 //! The window, driven without one: egui runs, nothing is presented.
 
-use crate::app::{App, BAR};
+use crate::app::App;
+use crate::bars::HEIGHT;
+use crate::document::Document;
+use crate::failure::Outcome;
+use crate::loading::Loaded;
 use crate::paint;
+use crate::recent::Recent;
 use eframe::egui::{self, Context, Event, Key, Modifiers, MouseWheelUnit, PointerButton, Pos2, RawInput, pos2, vec2};
+use std::path::{Path, PathBuf};
 use weir::id::{AllocId, DeviceId, LabelId, PoolId, StreamId};
 use weir::policy::PoolConfig;
 use weir::trace::{MapReason, Points, Record, Source, Stamped, text};
 use weir::units::{Bytes, DevicePtr, MIB, Nanos, Seq};
-use weir_viz::cli::Picture;
+use weir_viz::cli::{Picture, Sessions};
 use weir_viz::font;
 use weir_viz::model::{Axis, EventIx, FindingIx, LifeIx, Model};
 use weir_viz::scene::{self, Frame, Selection, View};
-use weir_viz::source::{self, Opened, SourceError};
+use weir_viz::source::{self, Opened};
 
 const SIZE: egui::Vec2 = vec2(1400.0, 900.0);
 
@@ -60,6 +66,12 @@ pub(crate) fn log() -> Opened {
     Opened { name: "test.log".to_owned(), model: Model::of(stamped), origin, damages: Vec::new(), damaged: 0 }
 }
 
+/// A window on a log, not checked yet.
+pub(crate) fn app(opened: Opened, bytes: Vec<u8>, file: &Path, picture: &Picture) -> App {
+    let document = Document::new(Loaded { opened, bytes }, file.to_owned(), picture.clone()).unwrap();
+    App::with(document, Recent::default())
+}
+
 /// A window that nobody sees.
 struct Window {
     context: Context,
@@ -77,7 +89,7 @@ impl Window {
     }
 
     fn open() -> Self {
-        Self::new(App::new(log(), Vec::new(), &Picture::default()).unwrap())
+        Self::new(app(log(), Vec::new(), Path::new("test.log"), &Picture::default()))
     }
 
     /// On a log in which three allocations are used after their free, once it was checked.
@@ -95,11 +107,12 @@ impl Window {
             ));
         }
         let opened = source::read("used.log", lines.as_bytes()).unwrap();
-        let mut window = Self::new(App::new(opened, lines.into_bytes(), picture).unwrap());
+        let mut window = Self::new(app(opened, lines.into_bytes(), Path::new("used.log"), picture));
         assert!(window.frame(Vec::new()).iter().any(|text| text == "checking ..."));
         let context = window.context.clone();
-        window.app.start_check(&context);
-        window.app.wait_for_check();
+        let document = window.app.document_mut().unwrap();
+        document.start_check(&context);
+        document.check.wait();
         window.frame(Vec::new());
         window
     }
@@ -125,17 +138,11 @@ impl Window {
     }
 
     fn view(&self) -> &View {
-        match &self.app {
-            App::Log(app) => app.view(),
-            App::Failed { .. } => panic!("no log"),
-        }
+        &self.app.document().unwrap().view
     }
 
     fn model(&self) -> &Model {
-        match &self.app {
-            App::Log(app) => app.model(),
-            App::Failed { .. } => panic!("no log"),
-        }
+        self.app.document().unwrap().model()
     }
 
     fn layout(&self) -> Frame {
@@ -172,7 +179,7 @@ fn middle_of(window: &Window, life: u32) -> Pos2 {
 fn the_picture_fills_the_window_above_the_bar() {
     let window = Window::open();
     let size = window.view().size;
-    assert_eq!((size.w, size.h), (SIZE.x, SIZE.y - BAR));
+    assert_eq!((size.w, size.h), (SIZE.x, SIZE.y - HEIGHT));
 }
 
 #[test]
@@ -290,16 +297,17 @@ fn the_window_goes_to_the_finding_that_is_asked_for() {
 
 #[test]
 fn a_failure_is_told_in_the_window() {
-    let error = SourceError {
-        name: "gone.log".to_owned(),
-        what: "there is no such file".to_owned(),
-        advice: "Check the path.".to_owned(),
-    };
-    let mut window = Window::new(App::failed(error, &Picture::default()));
+    let outcome = Outcome::default();
+    let mut window = Window::new(App::new(Picture::default(), Sessions::Kept, Recent::default(), outcome.clone()));
+    let context = window.context.clone();
+    window.app.open(PathBuf::from("gone.log"), &context);
+    window.app.wait_for_loading();
+    window.frame(Vec::new());
     let texts = window.frame(Vec::new());
     for text in ["Cannot show gone.log", "there is no such file", "Check the path."] {
-        assert!(texts.iter().any(|t| t == text), "{text}: {texts:?}");
+        assert!(texts.iter().any(|t| t.starts_with(text)), "{text}: {texts:?}");
     }
+    assert!(outcome.is_unreadable(), "the program's exit status says it");
 }
 
 /// The scene measures with the font that the window draws with.

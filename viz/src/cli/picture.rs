@@ -1,40 +1,20 @@
-//! The command line, and pictures without a window.
+//! Pictures of a log, without a window.
 
+use crate::answer;
 use crate::check::{self, Told};
-use crate::model::{Axis, FindingIx};
+use crate::compare::Link;
+use crate::model::{Axis, By, EventIx, FindingIx, Model};
 use crate::output;
-use crate::part::{Part, Place};
+use crate::part::Part;
 use crate::png::{self, PngError};
 use crate::progress::{Progress, Unit};
-use crate::scene::{self, Page, Parts, SMALLEST, Scene, Size, Theme, View};
-use crate::search::Query;
+use crate::reach;
+use crate::report::notable;
+use crate::scene::{self, ColorBy, Page, Parts, Scene, Selection, Size, Theme, View};
 use crate::source::{self, Opened, SourceError};
 use crate::svg;
-use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
-
-/// What the command takes.
-pub const USAGE: &str = "\
-usage: weir-viz FILE [--screenshot OUT.png|OUT.svg|OUT.csv] [options]
-
-FILE is an event log of weir, binary or text, or another allocator's log. Without --screenshot a window opens.
-
-  --screenshot OUT   write the picture to OUT instead (PNG or SVG, by its ending; a table as CSV, too); needs no display
-  --size WxH         size of the picture or window in points (default 1600x1000)
-  --scale N          pixels to a point, PNG only (default 1)
-  --axis WHAT        what runs along x: record (default) or time
-  --select ID        select allocation ID: its details, whose memory it got, who got it next
-  --finding N        go to the Nth finding, from 1 on: both operations, what is missing between them
-  --pool N           show the Nth pool of the log, from 1 on (default: the one with most allocations)
-  --from PLACE       load the log from here on: a record's number, a time since the first (20ms), or a mark's name
-  --to PLACE         load it up to here
-  --view WHICH       what the large panel shows: map (default), lanes, flows, state, allocations,
-                     decisions or refusals
-  --find QUERY       in a table: only what matches, such as `stream:1 >2MiB`, an address, `#17`, a label
-  --theme WHICH      light or dark; else a picture is light, and a window as the system's
-  --panels           without the list of records and the details
-  -h, --help         this text";
 
 /// How a picture is to look.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,8 +35,16 @@ pub struct Picture {
     pub page: Page,
     /// What is looked for.
     pub find: String,
+    /// What the used bytes are stacked by.
+    pub stack: Option<By>,
+    /// What the blocks of the map are coloured by.
+    pub color: ColorBy,
     /// The id of the allocation to select.
     pub select: Option<u64>,
+    /// The number of the record to select.
+    pub record: Option<u64>,
+    /// The free memory to select: an address from the pool's base, and the number of the record after which it is free.
+    pub free: Option<(u64, u64)>,
     /// Which finding to go to, counted from 1.
     pub finding: Option<usize>,
     /// Which pool to show, counted from 1.
@@ -65,6 +53,8 @@ pub struct Picture {
     pub part: Part,
     /// The heading; the file's name where there is none.
     pub title: Option<String>,
+    /// Names of the options that were given: they go before what a session says.
+    pub given: Vec<String>,
 }
 
 impl Default for Picture {
@@ -78,144 +68,23 @@ impl Default for Picture {
             axis: Axis::Record,
             page: Page::default(),
             find: String::new(),
+            stack: None,
+            color: ColorBy::default(),
             select: None,
+            record: None,
+            free: None,
             finding: None,
             pool: None,
             part: Part::default(),
             title: None,
+            given: Vec::new(),
         }
-    }
-}
-
-/// What the command line asks for.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Command {
-    /// Show the usage.
-    Help,
-    /// Show this file, in a window or as a picture.
-    Show {
-        /// The log.
-        file: PathBuf,
-        /// Where the picture goes; `None`: a window.
-        screenshot: Option<PathBuf>,
-        /// How it is to look.
-        picture: Box<Picture>,
-    },
-}
-
-/// A command line that makes no sense.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UsageError(pub String);
-
-impl fmt::Display for UsageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; `--help` lists what can be given", self.0)
-    }
-}
-
-impl std::error::Error for UsageError {}
-
-impl From<lexopt::Error> for UsageError {
-    fn from(error: lexopt::Error) -> Self {
-        Self(error.to_string())
-    }
-}
-
-impl Command {
-    /// Reads the arguments, without the program's name.
-    ///
-    /// # Errors
-    /// Says which argument is wrong.
-    pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, UsageError> {
-        use lexopt::prelude::*;
-        let (mut file, mut screenshot) = (None, None);
-        let mut picture = Picture::default();
-        let mut parser = lexopt::Parser::from_args(args);
-        while let Some(arg) = parser.next()? {
-            match arg {
-                Short('h') | Long("help") => return Ok(Self::Help),
-                Long("screenshot") => screenshot = Some(drawable(PathBuf::from(parser.value()?))?),
-                Long("size") => picture.size = size(&parser.value()?.string()?)?,
-                Long("scale") => picture.scale = scale(&parser.value()?.string()?)?,
-                Long("axis") => picture.axis = axis(&parser.value()?.string()?)?,
-                Long("view") => picture.page = page(&parser.value()?.string()?)?,
-                Long("find") => picture.find = query(parser.value()?.string()?)?,
-                Long("theme") => {
-                    picture.theme = theme(&parser.value()?.string()?)?;
-                    picture.follows_system = false;
-                }
-                Long("select") => picture.select = Some(parser.value()?.parse()?),
-                Long("finding") => picture.finding = Some(parser.value()?.parse()?),
-                Long("pool") => picture.pool = Some(parser.value()?.parse()?),
-                Long("from") => picture.part.from = Some(Place::parse(&parser.value()?.string()?)),
-                Long("to") => picture.part.to = Some(Place::parse(&parser.value()?.string()?)),
-                Long("panels") => picture.parts = Parts::Panels,
-                Value(value) if file.is_none() => file = Some(PathBuf::from(value)),
-                other => return Err(other.unexpected().into()),
-            }
-        }
-        let file = file.ok_or_else(|| UsageError("no log was named".to_owned()))?;
-        Ok(Self::Show { file, screenshot, picture: Box::new(picture) })
-    }
-}
-
-/// A name for a picture.
-fn drawable(out: PathBuf) -> Result<PathBuf, UsageError> {
-    match Form::of(&out) {
-        Ok(_) => Ok(out),
-        Err(error) => Err(UsageError(format!("--screenshot {error}"))),
-    }
-}
-
-fn size(text: &str) -> Result<Size, UsageError> {
-    let bad = || {
-        let (least, most) = (format!("{}x{}", SMALLEST.w, SMALLEST.h), png::MOST_PIXELS);
-        UsageError(format!("--size {text}: expected WIDTHxHEIGHT from {least} to {most}x{most}, such as 1600x1000"))
-    };
-    let (w, h) = text.split_once(['x', 'X']).ok_or_else(bad)?;
-    let (w, h): (u16, u16) = (w.parse().map_err(|_| bad())?, h.parse().map_err(|_| bad())?);
-    let size = Size { w: f32::from(w), h: f32::from(h) };
-    let large = size.w >= SMALLEST.w && size.h >= SMALLEST.h;
-    let small = u32::from(w.max(h)) <= png::MOST_PIXELS;
-    if large && small { Ok(size) } else { Err(bad()) }
-}
-
-fn scale(text: &str) -> Result<f32, UsageError> {
-    let scale = text.parse().ok().filter(|s| (0.25..=8.0).contains(s));
-    scale.ok_or_else(|| UsageError(format!("--scale {text}: expected a number from 0.25 to 8")))
-}
-
-fn axis(text: &str) -> Result<Axis, UsageError> {
-    match text {
-        "record" => Ok(Axis::Record),
-        "time" => Ok(Axis::Time),
-        _ => Err(UsageError(format!("--axis {text}: expected `record` or `time`"))),
-    }
-}
-
-fn page(text: &str) -> Result<Page, UsageError> {
-    let names = || Page::ALL.iter().map(|page| format!("`{}`", page.name())).collect::<Vec<_>>().join(", ");
-    Page::named(text).ok_or_else(|| UsageError(format!("--view {text}: expected one of {}", names())))
-}
-
-fn query(text: String) -> Result<String, UsageError> {
-    match Query::parse(&text) {
-        Ok(_) => Ok(text),
-        Err(error) => Err(UsageError(format!("--find {error}"))),
-    }
-}
-
-fn theme(text: &str) -> Result<Theme, UsageError> {
-    match text {
-        "light" => Ok(Theme::Light),
-        "dark" => Ok(Theme::Dark),
-        _ => Err(UsageError(format!("--theme {text}: expected `light` or `dark`"))),
     }
 }
 
 /// The form of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+pub(super) enum Form {
     Png,
     Svg,
     /// A table.
@@ -224,7 +93,7 @@ enum Form {
 
 impl Form {
     /// By the name's ending.
-    fn of(out: &Path) -> Result<Self, PictureError> {
+    pub(super) fn of(out: &Path) -> Result<Self, PictureError> {
         let ends = |with: &str| out.extension().is_some_and(|e| e.eq_ignore_ascii_case(with));
         match () {
             () if ends("png") => Ok(Self::Png),
@@ -242,6 +111,10 @@ pub enum PictureError {
     Source(SourceError),
     /// There is no such allocation.
     NoAllocation(u64),
+    /// There is no such record.
+    NoRecord(u64),
+    /// Nothing is free there then.
+    NotFree(u64, u64),
     /// There is no such finding.
     NoFinding {
         /// The one that was asked for.
@@ -260,6 +133,8 @@ pub enum PictureError {
     Ending(PathBuf),
     /// What is shown is no table.
     NoTable(Page),
+    /// Two logs side by side are no table.
+    TwoTables,
     /// The picture.
     Png(PngError),
     /// The file to write.
@@ -271,6 +146,13 @@ impl fmt::Display for PictureError {
         match self {
             Self::Source(error) => error.fmt(f),
             Self::NoAllocation(id) => write!(f, "the log has no allocation {id}; ids stand in its malloc records"),
+            Self::NoRecord(number) => write!(f, "the log has no record {number}"),
+            Self::NotFree(address, record) => {
+                write!(
+                    f,
+                    "the pool has no free block at {address} after record {record}; `--view state` lists those it has"
+                )
+            }
             Self::NoFinding { asked, findings: 0 } => write!(f, "there is no finding {asked}: nothing was found"),
             Self::NoFinding { asked, findings } => {
                 write!(f, "there is no finding {asked}: the list has {findings}, counted from 1")
@@ -280,9 +162,12 @@ impl fmt::Display for PictureError {
             Self::NoTable(page) => {
                 write!(
                     f,
-                    "`{}` is no table, so that it cannot be written as CSV; show `allocations`, `decisions` or `refusals`",
+                    "`{}` is no table, so that it cannot be written as CSV; show `allocations`, `decisions`, `refusals` or `findings`",
                     page.name()
                 )
+            }
+            Self::TwoTables => {
+                write!(f, "two logs side by side are no table; name a .png or .svg, or write the table of each log")
             }
             Self::Png(error) => error.fmt(f),
             Self::Write(path, error) => write!(f, "cannot write {}: {error}", path.display()),
@@ -310,6 +195,7 @@ pub fn view(opened: &Opened, picture: &Picture) -> Result<View, PictureError> {
     view.axis = picture.axis;
     view.page = picture.page;
     view.listing.query.clone_from(&picture.find);
+    (view.stack, view.color) = (picture.stack, picture.color);
     view.title = picture.title.clone().unwrap_or_else(|| opened.name.clone());
     view.notices = opened.first_damages(2);
     if let Some(first) = view.notices.first_mut() {
@@ -332,7 +218,28 @@ pub fn view(opened: &Opened, picture: &Picture) -> Result<View, PictureError> {
         let (_, frame) = scene::build(model, &view);
         view.show_in_list(model, &frame);
     }
+    select_record(&mut view, model, picture)?;
     Ok(view)
+}
+
+/// Selects the record or the free block that these options ask for.
+fn select_record(view: &mut View, model: &Model, picture: &Picture) -> Result<(), PictureError> {
+    let Some(number) = picture.free.map(|(_, record)| record).or(picture.record) else { return Ok(()) };
+    let mut records = (0..model.events.len()).map(EventIx::next_of);
+    let event = records.find(|event| model.events.number(*event) == number);
+    let event = event.ok_or(PictureError::NoRecord(number))?;
+    match picture.free {
+        None => view.select_event(model, event),
+        Some((address, record)) => {
+            let blocks =
+                if view.pool.at() < model.pools.len() { model.free_blocks(view.pool, event) } else { Vec::new() };
+            let block = blocks.into_iter().find(|block| (block.start..block.end).contains(&address));
+            view.selection = Selection::Free(event, block.ok_or(PictureError::NotFree(address, record))?);
+        }
+    }
+    let (_, frame) = scene::build(model, view);
+    view.show_in_list(model, &frame);
+    Ok(())
 }
 
 /// Goes to the finding that these options ask for, if they do: once the log was checked.
@@ -353,6 +260,12 @@ pub fn go_to_finding(view: &mut View, opened: &Opened, picture: &Picture) -> Res
     Ok(())
 }
 
+/// Answers what the selection asks.
+fn ask(view: &mut View, opened: &Opened) {
+    let question = view.question(&opened.model);
+    view.answer = question.map(|question| (question, answer::answer(&opened.model, question)));
+}
+
 /// The picture of a log.
 ///
 /// # Errors
@@ -360,7 +273,53 @@ pub fn go_to_finding(view: &mut View, opened: &Opened, picture: &Picture) -> Res
 pub fn draw(opened: &Opened, picture: &Picture) -> Result<Scene, PictureError> {
     let mut view = view(opened, picture)?;
     go_to_finding(&mut view, opened, picture)?;
+    ask(&mut view, opened);
     Ok(scene::build(&opened.model, &view).0)
+}
+
+/// Writes the picture of two logs side by side, each half as wide as the picture is to be; the second shows what stands
+/// there in the first. Answers what was damaged in them, a few lines.
+///
+/// # Errors
+/// As [`screenshot`]; or a table is wanted, which two logs do not have in common.
+pub fn screenshot_beside(
+    logs: [&Path; 2],
+    out: &Path,
+    picture: &Picture,
+    progress: &Progress,
+) -> Result<Vec<String>, PictureError> {
+    if Form::of(out)? == Form::Csv {
+        return Err(PictureError::TwoTables);
+    }
+    let size = Size { w: (picture.size.w / 2.0).floor(), ..picture.size };
+    let half = Picture { size, ..picture.clone() };
+    let opened = [open_checked(logs[0], &picture.part, progress)?, open_checked(logs[1], &picture.part, progress)?];
+    let mut one = view(&opened[0], &half)?;
+    go_to_finding(&mut one, &opened[0], &half)?;
+    // What is asked for by number is asked for of the first.
+    let mut other = view(&opened[1], &Picture { select: None, record: None, free: None, pool: None, ..half })?;
+    let models = [&opened[0].model, &opened[1].model];
+    Link::of(models).follow(models, 0, &one, &mut other);
+    let (_, frame) = scene::build(models[1], &other);
+    other.show_in_list(models[1], &frame);
+    ask(&mut one, &opened[0]);
+    ask(&mut other, &opened[1]);
+    export_beside([(&opened[0], &one), (&opened[1], &other)], out, picture.scale)?;
+    Ok(opened.iter().flat_map(Opened::summary).collect())
+}
+
+/// Writes what two views show, side by side, as PNG or SVG by the name's ending.
+///
+/// # Errors
+/// The picture cannot be made or written. Nothing is written then.
+pub fn export_beside(shown: [(&Opened, &View); 2], out: &Path, scale: f32) -> Result<(), PictureError> {
+    let scene = scene::beside(shown.map(|(opened, view)| scene::build(&opened.model, view).0));
+    let bytes = match Form::of(out)? {
+        Form::Svg => svg::write(&scene).into_bytes(),
+        Form::Png => png::write(&scene, scale).map_err(PictureError::Png)?,
+        Form::Csv => return Err(PictureError::TwoTables),
+    };
+    output::bytes(out, &bytes).map_err(|(path, error)| PictureError::Write(path, error))
 }
 
 /// Opens the log at this path and checks it. Both at once, for each reads all of it.
@@ -369,6 +328,9 @@ fn open_checked(log: &Path, part: &Part, progress: &Progress) -> Result<Opened, 
     std::thread::scope(|threads| {
         let checked = threads.spawn(|| check::read_with(&name, &bytes, Told::Accept, progress));
         let mut opened = source::read_file(log, &bytes, progress)?;
+        if let Some(pending) = reach::pending(&opened.model) {
+            opened.model.take_pending(pending);
+        }
         match checked.join() {
             Ok(report) => opened.model.take_findings(report?),
             Err(panic) => std::panic::resume_unwind(panic),
@@ -389,6 +351,7 @@ pub fn screenshot(log: &Path, out: &Path, picture: &Picture, progress: &Progress
     let _task = progress.begin("drawing", Unit::Nothing, None);
     let mut view = view(&opened, picture)?;
     go_to_finding(&mut view, &opened, picture)?;
+    ask(&mut view, &opened);
     export(&opened, &view, out, picture.scale)?;
     Ok(opened.summary())
 }
@@ -402,9 +365,17 @@ pub fn export(opened: &Opened, view: &View, out: &Path, scale: f32) -> Result<()
         Form::Svg => svg::write(&scene::build(&opened.model, view).0).into_bytes(),
         Form::Png => png::write(&scene::build(&opened.model, view).0, scale).map_err(PictureError::Png)?,
         Form::Csv => {
+            if view.page == Page::Findings {
+                let rows = view.notes.rows(&opened.model, &view.listing.query);
+                return write(out, &notable::csv(&opened.model, &rows));
+            }
             let table = view.page.table().ok_or(PictureError::NoTable(view.page))?;
             table.csv(&opened.model, &view.listing.rows(&opened.model, table))
         }
     };
-    output::bytes(out, &bytes).map_err(|(path, error)| PictureError::Write(path, error))
+    write(out, &bytes)
+}
+
+fn write(out: &Path, bytes: &[u8]) -> Result<(), PictureError> {
+    output::bytes(out, bytes).map_err(|(path, error)| PictureError::Write(path, error))
 }
