@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod answer;
 pub mod check;
 pub mod cli;
 pub mod compare;
@@ -21,6 +22,7 @@ pub mod output;
 pub mod part;
 pub mod png;
 pub mod progress;
+pub mod reach;
 pub mod rebuild;
 pub mod report;
 pub mod scene;

@@ -3,9 +3,9 @@
 //! A further thing to keep is a line in [`FIELDS`]. Each is read for itself: what makes no sense is left out and told, and
 //! the file with it is put aside before another takes its place. What this version does not know is kept as it is.
 
-use crate::model::{Axis, EventIx, Model, PoolIx};
+use crate::model::{Axis, By, EventIx, Model, PoolIx};
 use crate::output;
-use crate::scene::{Mark, Page, Range, Theme, View};
+use crate::scene::{ColorBy, Mark, Page, Range, Theme, View};
 use crate::table::Sort;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -59,10 +59,10 @@ const FIELDS: &[Field] = &[
             Some(())
         },
     },
-    Field { name: "pool", unless: &["pool", "select"], save: save_pool, load: load_pool },
+    Field { name: "pool", unless: &["pool", "select", "record", "free"], save: save_pool, load: load_pool },
     Field {
         name: "range",
-        unless: &["axis", "select", "finding"],
+        unless: &["axis", "select", "record", "free", "finding"],
         save: |look, model| range(look.view.x, model.events.extent(look.view.axis) as f64),
         load: |look, model, value| {
             let whole = model.events.extent(look.view.axis) as f64;
@@ -71,7 +71,7 @@ const FIELDS: &[Field] = &[
     },
     Field {
         name: "addresses",
-        unless: &["pool", "select", "finding"],
+        unless: &["pool", "select", "record", "free", "finding"],
         save: |look, model| range(look.view.y, look.view.addresses(model).length()),
         load: |look, model, value| {
             let whole = look.view.addresses(model).length();
@@ -83,6 +83,21 @@ const FIELDS: &[Field] = &[
         unless: &["find"],
         save: |look, _| json!(look.view.listing.query),
         load: |look, _, value| value.as_str().map(|query| query.clone_into(&mut look.view.listing.query)),
+    },
+    Field {
+        name: "stack",
+        unless: &["stack"],
+        save: |look, _| json!(look.view.stack.map(By::name)),
+        load: |look, _, value| {
+            look.view.stack = if value.is_null() { None } else { Some(By::named(value.as_str()?)?) };
+            Some(())
+        },
+    },
+    Field {
+        name: "color",
+        unless: &["color"],
+        save: |look, _| json!(look.view.color.name()),
+        load: |look, _, value| ColorBy::named(value.as_str()?).map(|by| look.view.color = by),
     },
     Field { name: "sort", unless: &[], save: save_sort, load: load_sort },
     Field { name: "marks", unless: &[], save: save_marks, load: load_marks },

@@ -3,6 +3,7 @@
 use crate::model::{EventIx, Kind, LifeIx, Model};
 use crate::scene::{headline, source_words};
 use crate::search::{Query, Row};
+use std::sync::Arc;
 
 /// Which table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,6 +59,65 @@ const LIVES: [Column; 10] = [
 
 const EVENTS: [Column; 4] = [number("record", 1.0), number("time ns", 1.5), text("kind", 1.6), text("what", 7.0)];
 
+/// Records whose rows are counted together.
+const BLOCK: usize = 1024;
+
+/// The rows of a table.
+#[derive(Clone, Debug)]
+pub enum Rows {
+    /// All allocations.
+    Lives(usize),
+    /// All records of a table, with how many there are before each block of records.
+    Events(Table, Arc<[u32]>),
+    /// These.
+    Listed(Arc<[Row]>),
+}
+
+impl Rows {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Lives(count) => *count,
+            Self::Events(_, before) => before.last().map_or(0, |count| *count as usize),
+            Self::Listed(rows) => rows.len(),
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// One of them, by its place. O(log n).
+    #[must_use]
+    pub fn get(&self, model: &Model, at: usize) -> Option<Row> {
+        match self {
+            Self::Lives(count) => (at < *count).then(|| Row::Life(LifeIx::next_of(at))),
+            Self::Listed(rows) => rows.get(at).copied(),
+            Self::Events(table, before) => {
+                let block = before.partition_point(|count| *count as usize <= at).checked_sub(1)?;
+                let kinds = model.events.kinds().get(block * BLOCK..)?.iter().enumerate();
+                let mut here = kinds.filter(|(_, kind)| table.has(**kind));
+                let (within, _) = here.nth(at - before[block] as usize)?;
+                Some(Row::Event(EventIx::next_of(block * BLOCK + within)))
+            }
+        }
+    }
+
+    /// All of them.
+    pub fn iter<'m>(&'m self, model: &'m Model) -> Box<dyn Iterator<Item = Row> + 'm> {
+        match self {
+            Self::Events(table, _) => {
+                let events = model.events.kinds().iter().enumerate().filter(|(_, kind)| table.has(**kind));
+                Box::new(events.map(|(at, _)| Row::Event(EventIx::next_of(at))))
+            }
+            _ => Box::new((0..self.len()).filter_map(|at| self.get(model, at))),
+        }
+    }
+}
+
 impl Table {
     /// Its columns.
     #[must_use]
@@ -94,18 +154,16 @@ impl Table {
         }
     }
 
-    /// The rows that match, in the log's order or sorted. O(n log n).
+    /// The rows that match, in the log's order or sorted. O(n log n); O(1) memory where all are shown as in the log.
     #[must_use]
-    pub fn rows(self, model: &Model, query: &Query, sort: Option<Sort>) -> Vec<Row> {
-        let all: Box<dyn Iterator<Item = Row>> = match self {
-            Self::Allocations => Box::new((0..model.lives.len()).map(|at| Row::Life(LifeIx::next_of(at)))),
-            _ => {
-                let events = (0..model.events.len()).map(EventIx::next_of);
-                Box::new(events.filter(move |e| self.has(model.events.kind(*e))).map(Row::Event))
-            }
-        };
-        let mut rows: Vec<Row> = all.filter(|row| query.matches(model, *row)).collect();
-        if let Some((sort, column)) = sort.and_then(|sort| Some((sort, self.columns().get(sort.column)?))) {
+    pub fn rows(self, model: &Model, query: &Query, sort: Option<Sort>) -> Rows {
+        let sort = sort.and_then(|sort| Some((sort, self.columns().get(sort.column)?)));
+        if query.is_empty() && sort.is_none() {
+            return self.all(model);
+        }
+        let all = self.all(model);
+        let mut rows: Vec<Row> = all.iter(model).filter(|row| query.matches(model, *row)).collect();
+        if let Some((sort, column)) = sort {
             match column.numeric {
                 true => rows.sort_by_key(|row| amount(model, *row, sort.column)),
                 false => rows.sort_by_cached_key(|row| self.cell(model, *row, sort.column)),
@@ -114,7 +172,22 @@ impl Table {
                 rows.reverse();
             }
         }
-        rows
+        Rows::Listed(rows.into())
+    }
+
+    fn all(self, model: &Model) -> Rows {
+        if self == Self::Allocations {
+            return Rows::Lives(model.lives.len());
+        }
+        let mut is = [false; 256];
+        Kind::ALL.iter().for_each(|kind| is[*kind as usize] = self.has(*kind));
+        let mut before = vec![0_u32];
+        let mut count = 0;
+        for kinds in model.events.kinds().chunks(BLOCK) {
+            count += kinds.iter().map(|kind| u32::from(is[*kind as usize])).sum::<u32>();
+            before.push(count);
+        }
+        Rows::Events(self, before.into())
     }
 
     /// What stands in a cell; empty where the log does not say.
@@ -134,13 +207,13 @@ impl Table {
 
     /// The rows as CSV with a heading.
     #[must_use]
-    pub fn csv(self, model: &Model, rows: &[Row]) -> Vec<u8> {
+    pub fn csv(self, model: &Model, rows: &Rows) -> Vec<u8> {
         let mut out = csv::Writer::from_writer(Vec::new());
         let columns = self.columns();
         // Writing to memory does not fail.
         let _ = out.write_record(columns.iter().map(|c| c.name));
-        for row in rows {
-            let _ = out.write_record((0..columns.len()).map(|column| self.cell(model, *row, column)));
+        for row in rows.iter(model) {
+            let _ = out.write_record((0..columns.len()).map(|column| self.cell(model, row, column)));
         }
         out.into_inner().unwrap_or_default()
     }

@@ -15,8 +15,8 @@ use weir_viz::table::{Sort, Table};
 fn lives(model: &Model, query: &str) -> Vec<u64> {
     let query = Query::parse(query).unwrap();
     let rows = Table::Allocations.rows(model, &query, None);
-    let id = |row: &Row| if let Row::Life(life) = row { model.life(*life).id.0 } else { panic!("an event") };
-    rows.iter().map(id).collect()
+    let id = |row: Row| if let Row::Life(life) = row { model.life(life).id.0 } else { panic!("an event") };
+    rows.iter(model).map(id).collect()
 }
 
 fn three() -> Model {
@@ -102,7 +102,7 @@ fn tables_are_sorted_by_amount_and_by_word() {
             for descending in [false, true] {
                 let rows = table.rows(&model, &all, Some(Sort { column, descending }));
                 assert_eq!(rows.len(), unsorted.len());
-                let mut cells: Vec<String> = rows.iter().map(|row| table.cell(&model, *row, column)).collect();
+                let mut cells: Vec<String> = rows.iter(&model).map(|row| table.cell(&model, row, column)).collect();
                 if descending {
                     cells.reverse();
                 }

@@ -6,7 +6,7 @@ use common::{Random, Tape, training};
 use weir::trace::{Record, Source};
 use weir_viz::check::{Checker, Told};
 use weir_viz::model::{Axis, Kind, LifeIx, Model};
-use weir_viz::scene::{self, Along, Frame, Input, Parts, Pos, ROW, Rect, Selection, Shape, Size, View, pos};
+use weir_viz::scene::{self, Along, Frame, Input, Page, Parts, Pos, ROW, Rect, Selection, Shape, Size, View, pos};
 
 fn shown(model: &Model) -> (View, Frame) {
     let mut view = View::whole(model, Size { w: 1400.0, h: 900.0 });
@@ -64,7 +64,7 @@ fn whatever_is_done_the_range_stays_inside_the_log() {
         let factor = [0.01, 0.5, 0.9, 1.3, 50.0][random.below(5) as usize];
         let along = if random.below(2) == 0 { Along::X } else { Along::Y };
         let by = pos(random.below(900) as f32 - 450.0, random.below(900) as f32 - 450.0);
-        let input = match random.below(14) {
+        let input = match random.below(19) {
             0 | 1 => Input::Zoom { at, factor, along },
             2 => Input::Drag { from: at, by },
             3 => Input::Move { x: f64::from(by.x) / 100.0, y: f64::from(by.y) / 100.0 },
@@ -77,6 +77,11 @@ fn whatever_is_done_the_range_stays_inside_the_log() {
             10 => Input::SwitchTheme,
             11 => Input::StepFinding(by.x as i64),
             12 => Input::ScrollFindings(f64::from(by.y)),
+            13 => Input::NextStack,
+            14 => Input::NextColor,
+            15 => Input::Go,
+            16 => Input::Show(Page::ALL[random.below(Page::ALL.len() as u64) as usize]),
+            17 => Input::ScrollTable(f64::from(by.y)),
             _ => [Input::Fit, Input::Clear, Input::NextPool][random.below(3) as usize],
         };
         view.apply(&model, &frame, input);

@@ -315,40 +315,22 @@ impl Checker {
     /// Records that order streams.
     fn order_record(&mut self, stamped: &Stamped<'_>) {
         match stamped.record {
-            Record::StreamCreated { stream } => {
-                self.order.lane(stream);
-            }
-            Record::EventDestroyed { event } | Record::EventReset { event } => self.order.forget_event(event),
             Record::Recorded { event, stream, seq, number } => {
-                let place = self.act(stamped, (stream, seq), Act::Record { event, number });
-                self.order.record(event, place, number);
+                self.act(stamped, (stream, seq), Act::Record { event, number });
             }
             Record::Waited { stream, seq, event, number } => {
                 let honoured = self.order.latest(event) == Some(number);
-                let place = self.act(stamped, (stream, seq), Act::Wait { event, number, honoured });
-                self.order.wait(place, event, number);
+                self.act(stamped, (stream, seq), Act::Wait { event, number, honoured });
             }
             Record::MarkerLaid { marker, stream, seq } => {
-                let place = self.act(stamped, (stream, seq), Act::Lay { marker });
-                self.order.lay(marker, place);
+                self.act(stamped, (stream, seq), Act::Lay { marker });
                 let op = self.op(stamped, What::Marker, Some((stream, seq)));
                 self.markers.insert(marker, op);
             }
             Record::WaitInserted { .. } => self.wait_inserted(stamped),
-            Record::Asked { stream, seq, complete: true } | Record::StreamSynchronized { stream, seq } => {
-                let lane = self.order.lane(stream);
-                self.order.complete(Place { lane, seq: seq.0 });
-            }
-            Record::Blocked { on, .. } => {
-                let lane = self.order.lane(on.stream);
-                self.order.complete(Place { lane, seq: on.seq.0 });
-            }
-            Record::Queried { event, number, complete: true } | Record::EventSynchronized { event, number } => {
-                self.order.complete_event(event, number);
-            }
-            Record::DeviceSynchronized { device } => self.order.complete_device(device),
             _ => {}
         }
+        self.order.follow(&stamped.record);
     }
 
     fn act(&mut self, stamped: &Stamped<'_>, (stream, seq): (StreamId, Seq), act: Act) -> Place {
@@ -368,6 +350,5 @@ impl Checker {
             let op = self.op(stamped, What::WaitInserted, Some((stream, seq)));
             self.suspect(Fault::WaitTooShort, None, laid, op, Some(Gap { from: on, to: Some(place) }));
         }
-        self.order.wait_marker(place, marker, on);
     }
 }

@@ -14,9 +14,10 @@
 mod blocks;
 mod clue;
 mod finding;
+mod follow;
 mod judge;
 mod memory;
-mod order;
+pub(crate) mod order;
 mod refusal;
 mod text;
 

@@ -15,9 +15,9 @@ use weir::policy::StreamKind;
 
 /// A position on a stream, by the stream's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) lane: usize,
-    pub(super) seq: u64,
+pub(crate) struct Place {
+    pub(crate) lane: usize,
+    pub(crate) seq: u64,
 }
 
 /// How many earlier clocks a stream keeps. A call in flight is rarely overtaken by more waits; where it is, its
@@ -52,7 +52,7 @@ struct Stored {
 
 /// The order of a log up to where it was read.
 #[derive(Debug, Default)]
-pub(super) struct Order {
+pub(crate) struct Order {
     lanes: Vec<Lane>,
     by_id: HashMap<StreamId, usize>,
     /// The lane of each slot's latest stream.
@@ -65,7 +65,7 @@ pub(super) struct Order {
 
 impl Order {
     /// The stream's index; it appears when it is first named.
-    pub(super) fn lane(&mut self, id: StreamId) -> usize {
+    pub(crate) fn lane(&mut self, id: StreamId) -> usize {
         if let Some(lane) = self.by_id.get(&id) {
             return *lane;
         }
@@ -84,6 +84,11 @@ impl Order {
         lane
     }
 
+    /// The stream's index, if it was named.
+    pub(crate) fn known(&self, id: StreamId) -> Option<usize> {
+        self.by_id.get(&id).copied()
+    }
+
     /// A new stream in the slot of an older one. A slot is given away only when all work of the one before is complete,
     /// and its positions go on; so they share a lane, and a program may create any number of streams.
     fn take_over(&mut self, lane: usize, id: StreamId) -> usize {
@@ -100,32 +105,32 @@ impl Order {
         lane
     }
 
-    pub(super) fn stream(&self, lane: usize) -> StreamId {
+    pub(crate) fn stream(&self, lane: usize) -> StreamId {
         self.lanes[lane].id
     }
 
-    pub(super) fn streams(&self) -> usize {
+    pub(crate) fn streams(&self) -> usize {
         self.by_id.len()
     }
 
-    pub(super) fn define(&mut self, id: StreamId, device: DeviceId, kind: StreamKind) {
+    pub(crate) fn define(&mut self, id: StreamId, device: DeviceId, kind: StreamKind) {
         let lane = self.lane(id);
         (self.lanes[lane].device, self.lanes[lane].kind) = (Some(device), kind);
         self.legacy |= kind == StreamKind::Legacy;
     }
 
     /// The stream has come this far.
-    pub(super) fn advance(&mut self, at: Place) {
+    pub(crate) fn advance(&mut self, at: Place) {
         let lane = &mut self.lanes[at.lane];
         lane.head = lane.head.max(at.seq);
     }
 
-    pub(super) fn head(&self, lane: usize) -> u64 {
+    pub(crate) fn head(&self, lane: usize) -> u64 {
         self.lanes[lane].head
     }
 
     /// The latest position of every stream that is known to be of a device.
-    pub(super) fn heads(&self, of: DeviceId) -> impl Iterator<Item = Place> {
+    pub(crate) fn heads(&self, of: DeviceId) -> impl Iterator<Item = Place> {
         let lanes = self.lanes.iter().enumerate().filter(move |(_, lane)| lane.device == Some(of));
         lanes.map(|(lane, l)| Place { lane, seq: l.head })
     }
@@ -182,13 +187,13 @@ impl Order {
         clock
     }
 
-    pub(super) fn record(&mut self, event: EventId, at: Place, number: u64) {
+    pub(crate) fn record(&mut self, event: EventId, at: Place, number: u64) {
         let clock = self.action(at);
         self.events.insert(event, Stored { number, at, clock });
     }
 
     /// It stands for nothing any more; waits keep what they took.
-    pub(super) fn forget_event(&mut self, event: EventId) {
+    pub(crate) fn forget_event(&mut self, event: EventId) {
         self.events.remove(&event);
     }
 
@@ -198,24 +203,24 @@ impl Order {
         self.events.get(&event).filter(|stored| stored.number == number)
     }
 
-    pub(super) fn latest(&self, event: EventId) -> Option<u64> {
+    pub(crate) fn latest(&self, event: EventId) -> Option<u64> {
         self.events.get(&event).map(|stored| stored.number)
     }
 
-    pub(super) fn wait(&mut self, at: Place, event: EventId, number: u64) {
+    pub(crate) fn wait(&mut self, at: Place, event: EventId, number: u64) {
         if let Some(stored) = self.stands_for(event, number) {
             let clock = stored.clock.clone();
             self.join(at.lane, at.seq, &clock);
         }
     }
 
-    pub(super) fn lay(&mut self, marker: u32, at: Place) {
+    pub(crate) fn lay(&mut self, marker: u32, at: Place) {
         let clock = self.action(at);
         self.markers.insert(marker, Stored { number: 0, at, clock });
     }
 
     /// A wait that the pool inserted. Where the log lacks the marker, it is taken at its word.
-    pub(super) fn wait_marker(&mut self, at: Place, marker: u32, on: Place) {
+    pub(crate) fn wait_marker(&mut self, at: Place, marker: u32, on: Place) {
         let clock = match self.markers.get(&marker) {
             Some(stored) => stored.clock.clone(),
             None => self.clock_at(on),
@@ -224,24 +229,24 @@ impl Order {
     }
 
     /// Whether the marker stands for the position.
-    pub(super) fn covers(&self, marker: u32, on: Place) -> bool {
+    pub(crate) fn covers(&self, marker: u32, on: Place) -> bool {
         self.markers.get(&marker).is_none_or(|stored| stored.at.lane == on.lane && on.seq <= stored.at.seq)
     }
 
     /// Everything up to this position is complete, and so is what it came after.
-    pub(super) fn complete(&mut self, at: Place) {
+    pub(crate) fn complete(&mut self, at: Place) {
         let clock = self.clock_at(at);
         join(&mut self.done, &clock);
     }
 
-    pub(super) fn complete_event(&mut self, event: EventId, number: u64) {
+    pub(crate) fn complete_event(&mut self, event: EventId, number: u64) {
         if let Some(stored) = self.stands_for(event, number) {
             let clock = stored.clock.clone();
             join(&mut self.done, &clock);
         }
     }
 
-    pub(super) fn complete_device(&mut self, device: DeviceId) {
+    pub(crate) fn complete_device(&mut self, device: DeviceId) {
         for lane in 0..self.lanes.len() {
             if self.lanes[lane].device.is_none_or(|d| d == device) {
                 self.complete(Place { lane, seq: self.lanes[lane].head });
@@ -249,12 +254,12 @@ impl Order {
         }
     }
 
-    pub(super) fn settled(&self, place: Place) -> bool {
+    pub(crate) fn settled(&self, place: Place) -> bool {
         place.seq <= self.done[place.lane]
     }
 
     /// Whether what the stream does next comes after `place`.
-    pub(super) fn reached(&self, lane: usize, place: Place) -> bool {
+    pub(crate) fn reached(&self, lane: usize, place: Place) -> bool {
         let knows = |lane: usize| lane == place.lane || place.seq <= entry(&self.lanes[lane].clock, place.lane);
         knows(lane) || self.settled(place) || self.implied_by(lane).into_iter().any(knows)
     }

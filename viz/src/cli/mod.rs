@@ -26,14 +26,18 @@ FILE, too, one to open a log in.
   --size WxH         size of the picture or window in points (default 1600x1000)
   --scale N          pixels to a point, PNG only (default 1)
   --axis WHAT        what runs along x: record (default) or time
-  --select ID        select allocation ID: its details, whose memory it got, who got it next
+  --select ID        select allocation ID: its details, why it got what it got, who got its memory next
+  --record N         select record N; of a refused call, why it was refused
+  --free ADDRESS@N   select the free block at ADDRESS from the pool's base after record N: who could have had it, and when
   --finding N        go to the Nth finding, from 1 on: both operations, what is missing between them
   --pool N           show the Nth pool of the log, from 1 on (default: the one with most allocations)
   --from PLACE       load the log from here on: a record's number, a time since the first (20ms), or a mark's name
   --to PLACE         load it up to here
   --view WHICH       what the large panel shows: map (default), lanes, flows, state, allocations,
-                     decisions or refusals
-  --find QUERY       in a table: only what matches, such as `stream:1 >2MiB`, an address, `#17`, a label
+                     decisions, refusals or findings
+  --stack WHICH      the used bytes of the chart, stacked by label, stream or size (the largest seven, and the others)
+  --color WHICH      what blocks of the map are coloured by: stream (default), label, age or source
+  --find QUERY       in a table or list: only what matches, such as `stream:1 >2MiB`, an address, `#17`, a label
   --theme WHICH      light or dark; else a picture is light, and a window as the system's
   --beside OTHER     show another log beside this one, aligned on marks of the same names
   --follow           follow FILE while it still grows; `-` is standard input, and tcp:PORT whoever connects to that port
@@ -140,11 +144,15 @@ impl Command {
                 Long("axis") => picture.axis = value::axis(&parser.value()?.string()?)?,
                 Long("view") => picture.page = value::page(&parser.value()?.string()?)?,
                 Long("find") => picture.find = value::query(parser.value()?.string()?)?,
+                Long("stack") => picture.stack = Some(value::stack(&parser.value()?.string()?)?),
+                Long("color") => picture.color = value::color(&parser.value()?.string()?)?,
                 Long("theme") => {
                     picture.theme = value::theme(&parser.value()?.string()?)?;
                     picture.follows_system = false;
                 }
                 Long("select") => picture.select = Some(parser.value()?.parse()?),
+                Long("record") => picture.record = Some(parser.value()?.parse()?),
+                Long("free") => picture.free = Some(value::free(&parser.value()?.string()?)?),
                 Long("finding") => picture.finding = Some(parser.value()?.parse()?),
                 Long("pool") => picture.pool = Some(parser.value()?.parse()?),
                 Long("from") => picture.part.from = Some(Place::parse(&parser.value()?.string()?)),

@@ -1,13 +1,16 @@
 //! Pictures of a log, without a window.
 
+use crate::answer;
 use crate::check::{self, Told};
 use crate::compare::Link;
-use crate::model::{Axis, FindingIx};
+use crate::model::{Axis, By, EventIx, FindingIx, Model};
 use crate::output;
 use crate::part::Part;
 use crate::png::{self, PngError};
 use crate::progress::{Progress, Unit};
-use crate::scene::{self, Page, Parts, Scene, Size, Theme, View};
+use crate::reach;
+use crate::report::notable;
+use crate::scene::{self, ColorBy, Page, Parts, Scene, Selection, Size, Theme, View};
 use crate::source::{self, Opened, SourceError};
 use crate::svg;
 use std::fmt;
@@ -32,8 +35,16 @@ pub struct Picture {
     pub page: Page,
     /// What is looked for.
     pub find: String,
+    /// What the used bytes are stacked by.
+    pub stack: Option<By>,
+    /// What the blocks of the map are coloured by.
+    pub color: ColorBy,
     /// The id of the allocation to select.
     pub select: Option<u64>,
+    /// The number of the record to select.
+    pub record: Option<u64>,
+    /// The free memory to select: an address from the pool's base, and the number of the record after which it is free.
+    pub free: Option<(u64, u64)>,
     /// Which finding to go to, counted from 1.
     pub finding: Option<usize>,
     /// Which pool to show, counted from 1.
@@ -57,7 +68,11 @@ impl Default for Picture {
             axis: Axis::Record,
             page: Page::default(),
             find: String::new(),
+            stack: None,
+            color: ColorBy::default(),
             select: None,
+            record: None,
+            free: None,
             finding: None,
             pool: None,
             part: Part::default(),
@@ -96,6 +111,10 @@ pub enum PictureError {
     Source(SourceError),
     /// There is no such allocation.
     NoAllocation(u64),
+    /// There is no such record.
+    NoRecord(u64),
+    /// Nothing is free there then.
+    NotFree(u64, u64),
     /// There is no such finding.
     NoFinding {
         /// The one that was asked for.
@@ -127,6 +146,13 @@ impl fmt::Display for PictureError {
         match self {
             Self::Source(error) => error.fmt(f),
             Self::NoAllocation(id) => write!(f, "the log has no allocation {id}; ids stand in its malloc records"),
+            Self::NoRecord(number) => write!(f, "the log has no record {number}"),
+            Self::NotFree(address, record) => {
+                write!(
+                    f,
+                    "the pool has no free block at {address} after record {record}; `--view state` lists those it has"
+                )
+            }
             Self::NoFinding { asked, findings: 0 } => write!(f, "there is no finding {asked}: nothing was found"),
             Self::NoFinding { asked, findings } => {
                 write!(f, "there is no finding {asked}: the list has {findings}, counted from 1")
@@ -136,7 +162,7 @@ impl fmt::Display for PictureError {
             Self::NoTable(page) => {
                 write!(
                     f,
-                    "`{}` is no table, so that it cannot be written as CSV; show `allocations`, `decisions` or `refusals`",
+                    "`{}` is no table, so that it cannot be written as CSV; show `allocations`, `decisions`, `refusals` or `findings`",
                     page.name()
                 )
             }
@@ -169,6 +195,7 @@ pub fn view(opened: &Opened, picture: &Picture) -> Result<View, PictureError> {
     view.axis = picture.axis;
     view.page = picture.page;
     view.listing.query.clone_from(&picture.find);
+    (view.stack, view.color) = (picture.stack, picture.color);
     view.title = picture.title.clone().unwrap_or_else(|| opened.name.clone());
     view.notices = opened.first_damages(2);
     if let Some(first) = view.notices.first_mut() {
@@ -191,7 +218,28 @@ pub fn view(opened: &Opened, picture: &Picture) -> Result<View, PictureError> {
         let (_, frame) = scene::build(model, &view);
         view.show_in_list(model, &frame);
     }
+    select_record(&mut view, model, picture)?;
     Ok(view)
+}
+
+/// Selects the record or the free block that these options ask for.
+fn select_record(view: &mut View, model: &Model, picture: &Picture) -> Result<(), PictureError> {
+    let Some(number) = picture.free.map(|(_, record)| record).or(picture.record) else { return Ok(()) };
+    let mut records = (0..model.events.len()).map(EventIx::next_of);
+    let event = records.find(|event| model.events.number(*event) == number);
+    let event = event.ok_or(PictureError::NoRecord(number))?;
+    match picture.free {
+        None => view.select_event(model, event),
+        Some((address, record)) => {
+            let blocks =
+                if view.pool.at() < model.pools.len() { model.free_blocks(view.pool, event) } else { Vec::new() };
+            let block = blocks.into_iter().find(|block| (block.start..block.end).contains(&address));
+            view.selection = Selection::Free(event, block.ok_or(PictureError::NotFree(address, record))?);
+        }
+    }
+    let (_, frame) = scene::build(model, view);
+    view.show_in_list(model, &frame);
+    Ok(())
 }
 
 /// Goes to the finding that these options ask for, if they do: once the log was checked.
@@ -212,6 +260,12 @@ pub fn go_to_finding(view: &mut View, opened: &Opened, picture: &Picture) -> Res
     Ok(())
 }
 
+/// Answers what the selection asks.
+fn ask(view: &mut View, opened: &Opened) {
+    let question = view.question(&opened.model);
+    view.answer = question.map(|question| (question, answer::answer(&opened.model, question)));
+}
+
 /// The picture of a log.
 ///
 /// # Errors
@@ -219,6 +273,7 @@ pub fn go_to_finding(view: &mut View, opened: &Opened, picture: &Picture) -> Res
 pub fn draw(opened: &Opened, picture: &Picture) -> Result<Scene, PictureError> {
     let mut view = view(opened, picture)?;
     go_to_finding(&mut view, opened, picture)?;
+    ask(&mut view, opened);
     Ok(scene::build(&opened.model, &view).0)
 }
 
@@ -242,11 +297,13 @@ pub fn screenshot_beside(
     let mut one = view(&opened[0], &half)?;
     go_to_finding(&mut one, &opened[0], &half)?;
     // What is asked for by number is asked for of the first.
-    let mut other = view(&opened[1], &Picture { select: None, pool: None, ..half })?;
+    let mut other = view(&opened[1], &Picture { select: None, record: None, free: None, pool: None, ..half })?;
     let models = [&opened[0].model, &opened[1].model];
     Link::of(models).follow(models, 0, &one, &mut other);
     let (_, frame) = scene::build(models[1], &other);
     other.show_in_list(models[1], &frame);
+    ask(&mut one, &opened[0]);
+    ask(&mut other, &opened[1]);
     export_beside([(&opened[0], &one), (&opened[1], &other)], out, picture.scale)?;
     Ok(opened.iter().flat_map(Opened::summary).collect())
 }
@@ -271,6 +328,9 @@ fn open_checked(log: &Path, part: &Part, progress: &Progress) -> Result<Opened, 
     std::thread::scope(|threads| {
         let checked = threads.spawn(|| check::read_with(&name, &bytes, Told::Accept, progress));
         let mut opened = source::read_file(log, &bytes, progress)?;
+        if let Some(pending) = reach::pending(&opened.model) {
+            opened.model.take_pending(pending);
+        }
         match checked.join() {
             Ok(report) => opened.model.take_findings(report?),
             Err(panic) => std::panic::resume_unwind(panic),
@@ -291,6 +351,7 @@ pub fn screenshot(log: &Path, out: &Path, picture: &Picture, progress: &Progress
     let _task = progress.begin("drawing", Unit::Nothing, None);
     let mut view = view(&opened, picture)?;
     go_to_finding(&mut view, &opened, picture)?;
+    ask(&mut view, &opened);
     export(&opened, &view, out, picture.scale)?;
     Ok(opened.summary())
 }
@@ -304,9 +365,17 @@ pub fn export(opened: &Opened, view: &View, out: &Path, scale: f32) -> Result<()
         Form::Svg => svg::write(&scene::build(&opened.model, view).0).into_bytes(),
         Form::Png => png::write(&scene::build(&opened.model, view).0, scale).map_err(PictureError::Png)?,
         Form::Csv => {
+            if view.page == Page::Findings {
+                let rows = view.notes.rows(&opened.model, &view.listing.query);
+                return write(out, &notable::csv(&opened.model, &rows));
+            }
             let table = view.page.table().ok_or(PictureError::NoTable(view.page))?;
             table.csv(&opened.model, &view.listing.rows(&opened.model, table))
         }
     };
-    output::bytes(out, &bytes).map_err(|(path, error)| PictureError::Write(path, error))
+    write(out, &bytes)
+}
+
+fn write(out: &Path, bytes: &[u8]) -> Result<(), PictureError> {
+    output::bytes(out, bytes).map_err(|(path, error)| PictureError::Write(path, error))
 }

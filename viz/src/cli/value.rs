@@ -2,9 +2,9 @@
 
 use super::UsageError;
 use super::picture::Form;
-use crate::model::Axis;
+use crate::model::{Axis, By};
 use crate::png;
-use crate::scene::{Page, SMALLEST, Size, Theme};
+use crate::scene::{ColorBy, Page, SMALLEST, Size, Theme};
 use crate::search::Query;
 use std::path::PathBuf;
 
@@ -45,6 +45,25 @@ pub(super) fn axis(text: &str) -> Result<Axis, UsageError> {
 pub(super) fn page(text: &str) -> Result<Page, UsageError> {
     let names = || Page::ALL.iter().map(|page| format!("`{}`", page.name())).collect::<Vec<_>>().join(", ");
     Page::named(text).ok_or_else(|| UsageError(format!("--view {text}: expected one of {}", names())))
+}
+
+/// An address and the number of a record.
+pub(super) fn free(text: &str) -> Result<(u64, u64), UsageError> {
+    let number = |word: &str| match word.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+        None => word.parse().ok(),
+    };
+    let parts = text.split_once('@').and_then(|(address, record)| Some((number(address)?, number(record)?)));
+    parts.ok_or_else(|| UsageError(format!("--free {text}: expected ADDRESS@RECORD, such as 0x200000@812")))
+}
+
+pub(super) fn stack(text: &str) -> Result<By, UsageError> {
+    By::named(text).ok_or_else(|| UsageError(format!("--stack {text}: expected `label`, `stream` or `size`")))
+}
+
+pub(super) fn color(text: &str) -> Result<ColorBy, UsageError> {
+    ColorBy::named(text)
+        .ok_or_else(|| UsageError(format!("--color {text}: expected `stream`, `label`, `age` or `source`")))
 }
 
 pub(super) fn query(text: String) -> Result<String, UsageError> {

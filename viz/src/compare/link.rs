@@ -62,6 +62,7 @@ impl Link {
             (follower.listing.sort, follower.listing.top) = (None, 0);
         }
         (follower.page, follower.axis, follower.theme) = (leader.page, leader.axis, leader.theme);
+        (follower.stack, follower.color) = (leader.stack, leader.color);
         follower.listing.query.clone_from(&leader.listing.query);
         let extent = |side: usize| models[side].events.extent(leader.axis) as f64;
         let is_whole = leader.x.from <= 0.0 && leader.x.to >= extent(from);
@@ -72,7 +73,7 @@ impl Link {
         };
         follower.selection = match leader.selection {
             Selection::Life(life) => self.life(models, from, life).map_or(Selection::Nothing, Selection::Life),
-            Selection::Event(event) => {
+            Selection::Event(event) | Selection::Free(event, _) => {
                 let place = models[from].events.position(leader.axis, event) as f64;
                 let there = self.place(models, leader.axis, from, place);
                 let there = models[to].events.last_until(leader.axis, there);

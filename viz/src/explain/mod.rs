@@ -10,19 +10,19 @@ mod text;
 mod verdict;
 
 pub use target::{ExplainError, What, target};
-pub use text::text;
+pub use text::{lines, text};
 pub use verdict::{Kind, Verdict};
 
 use crate::model::{EventIx, Model, Payload};
 use crate::progress::{Progress, Unit};
-use crate::rebuild::{Difference, Looks, NotRecorded, Rebuild};
+use crate::rebuild::{self, Difference, Looks, NotRecorded, Rebuild, Storage};
 use crate::scene;
 use reason::Reasons;
 use weir::error::Point;
 use weir::id::{PoolId, StreamId};
 use weir::trace::{Record, Source};
 use weir::units::Bytes;
-use weir::{Arenas, Candidate, Outlook};
+use weir::{Arenas, Candidate, Capacities, Outlook};
 
 /// The call that is explained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,26 +76,34 @@ pub struct Explanation {
     pub agreed: u64,
 }
 
-/// Explains a decision. `lend` is called once or twice, for arenas of the [capacities](crate::rebuild::capacities) that
-/// the log states: where the log's program looked at its runtime in between, frees were carried out earlier than its
-/// calls tell.
+/// Explains a decision, in a runtime of the capacities that the log states; see [`bytes`] for what that takes. O(n) in the
+/// records up to the call, once or twice: where the log's program looked at its runtime in between, frees were carried out
+/// earlier than its calls tell.
 ///
 /// # Errors
 /// The log does not hold what it takes, or the core's decisions part from it before or at the call.
-pub fn explain(
-    model: &Model,
-    event: EventIx,
-    progress: &Progress,
-    mut lend: impl FnMut(&mut dyn FnMut(Arenas<'_>)),
-) -> Result<Explanation, ExplainError> {
-    let mut result = Err(ExplainError::NotRecorded(NotRecorded("no arenas".to_owned())));
-    for looks in [Looks::Never, Looks::Always] {
-        lend(&mut |arenas| result = explain_once(model, event, progress, arenas, looks));
-        if !matches!(result, Err(ExplainError::Parted(_))) {
-            break;
-        }
+pub fn explain(model: &Model, event: EventIx, progress: &Progress) -> Result<Explanation, ExplainError> {
+    let capacities = rebuild::capacities(model, event)?;
+    let mut storage = Storage::new(&capacities).ok_or_else(|| impossible(&capacities))?;
+    match explain_once(model, event, progress, storage.lend(), Looks::Never) {
+        Err(ExplainError::Parted(_)) => explain_once(model, event, progress, storage.lend(), Looks::Always),
+        explained => explained,
     }
-    result
+}
+
+/// How many bytes of memory an explanation takes beside the model.
+///
+/// # Errors
+/// The log's beginning is not there, or states capacities that no runtime has.
+pub fn bytes(model: &Model, event: EventIx) -> Result<u64, ExplainError> {
+    let capacities = rebuild::capacities(model, event)?;
+    Storage::bytes(&capacities).ok_or_else(|| impossible(&capacities))
+}
+
+fn impossible(capacities: &Capacities) -> ExplainError {
+    let Capacities { streams, pools, blocks, .. } = capacities;
+    let words = format!("no runtime has {streams} streams, {pools} pools and {blocks} blocks; the log is damaged");
+    ExplainError::NotRecorded(NotRecorded(words))
 }
 
 fn explain_once(

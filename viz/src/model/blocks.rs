@@ -6,7 +6,7 @@ use weir::error::Point;
 use weir::trace::Record;
 
 /// Mapped addresses that nobody has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FreeBlock {
     /// From the pool's base.
     pub start: u64,

@@ -6,10 +6,10 @@ use super::flows::Flows;
 use super::owned::owned;
 use super::owners::Spans;
 use super::stays::Stays;
-use super::summary::Summary;
+use super::summary::{Summary, Summed};
 use super::{
-    Curve, Definition, EventIx, Fact, Gap, Kind, Lanes, LifeIx, Link, MarkAt, Model, NameIx, Oddity, Pool, PoolIx, Run,
-    Stream, StreamIx, Unrecorded,
+    Curve, Definition, EventIx, Fact, Gap, Hole, Kind, Lanes, LifeIx, Link, MarkAt, Model, NameIx, Oddity, Pool,
+    PoolIx, Run, Stream, StreamIx, Unrecorded,
 };
 use foldhash::HashMap;
 use weir::driver::Properties;
@@ -150,7 +150,7 @@ impl Builder {
         let (lanes, (flows, summaries)) = std::thread::scope(|threads| {
             let others = threads.spawn(|| {
                 let pools = (0..model.pools.len()).map(PoolIx::next_of);
-                (Flows::build(model), pools.map(|pool| Summary::build(model, pool)).collect::<Vec<_>>())
+                (Flows::build(model), pools.map(|pool| Summary::build(model, pool, Summed::Stream)).collect::<Vec<_>>())
             });
             (Lanes::build(model), others.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         });
@@ -185,6 +185,7 @@ impl Builder {
             pool.runs.push(Run::from_span(span, None, None));
         }
         pool.runs.sort_by_key(|r| (r.since, r.start, r.end));
+        pool.holes = Hole::between(&pool.runs);
         pool.covered = merged(pool.runs.iter().map(|run| (run.start, run.end)).collect());
         let mut lives = std::mem::take(&mut making.before);
         let unordered = lives.len();
@@ -320,8 +321,10 @@ impl Builder {
             lives: Vec::new(),
             runs: Vec::new(),
             covered: Vec::new(),
+            holes: Vec::new(),
             stays: Stays::default(),
             summary: Summary::default(),
+            summaries: Default::default(),
             owned: Owned::default(),
             waits: Vec::new(),
             trims: Vec::new(),
@@ -329,6 +332,8 @@ impl Builder {
             shared_from: (self.model.syncs.len(), self.model.refusals.len()),
             findings: Vec::new(),
             by_source: Default::default(),
+            groups: Default::default(),
+            moves: Default::default(),
         });
         self.making.push(Making::default());
         self.pools.insert(id, at);

@@ -23,6 +23,9 @@ macro_rules! kinds {
         pub enum Kind { $($kind,)+ }
 
         impl Kind {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$kind),+];
+
             /// The kind of this record; `None` for definitions, which are facts and no events.
             #[must_use]
             pub const fn of(record: &Record<'_>) -> Option<Self> {
@@ -115,6 +118,12 @@ impl Events {
     #[must_use]
     pub fn kind(&self, event: EventIx) -> Kind {
         self.kind[event.at()]
+    }
+
+    /// The kinds of all records.
+    #[must_use]
+    pub fn kinds(&self) -> &[Kind] {
+        &self.kind
     }
 
     /// The rest of the record.

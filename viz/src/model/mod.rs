@@ -7,9 +7,11 @@ mod curve;
 mod events;
 mod findings;
 mod flows;
+mod groups;
 mod index;
 mod lanes;
 mod life;
+mod moves;
 mod owned;
 mod owners;
 mod pool;
@@ -27,14 +29,18 @@ pub use curve::Curve;
 pub use events::{Axis, Events, Kind, Payload};
 pub use findings::{Findings, Flag};
 pub use flows::{Amount, Handed, Party};
+pub use groups::{By, Group, Groups, Held, MOST_GROUPS, Span, total};
 pub use index::{EventIx, FindingIx, LifeIx, NameIx, PoolIx, StreamIx};
 pub use lanes::{Act, Arrow, Arrows, Lane, Lanes, Tie};
 pub use life::{Birth, Death, Life, WaitedFor};
+pub use moves::Move;
 pub use owners::Link;
-pub use pool::{Definition, Pool, Run, Signs, State};
-pub use summary::{Part, Patch};
+pub(crate) use owners::Spans;
+pub use pool::{Definition, Hole, Pool, Run, Signs, State};
+pub use summary::{Part, Patch, Summed};
 pub use unrecorded::{Fact, Unrecorded};
 
+use std::sync::OnceLock;
 use weir::driver::Properties;
 use weir::error::Point;
 use weir::id::{DeviceId, StreamId};
@@ -126,6 +132,8 @@ pub struct Model {
     syncs: Vec<EventIx>,
     /// Refusals and failures of the driver that name no pool.
     refusals: Vec<EventIx>,
+    /// Of each pool, once they were worked out.
+    pending: OnceLock<Vec<Curve>>,
 }
 
 impl Model {
@@ -234,6 +242,17 @@ impl Model {
             }
             Payload::Other(_) => None,
         }
+    }
+
+    /// Takes the pending bytes of each pool, worked out by [`pending`](crate::reach::pending). The first ones count.
+    pub fn take_pending(&self, pools: Vec<Curve>) {
+        let _ = self.pending.set(pools);
+    }
+
+    /// The bytes of a pool that are free, but wait for work; `None` until they are worked out.
+    #[must_use]
+    pub fn pending(&self, pool: PoolIx) -> Option<&Curve> {
+        self.pending.get()?.get(pool.at())
     }
 
     /// The pool just after the record.

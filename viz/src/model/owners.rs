@@ -14,16 +14,16 @@ pub struct Link {
 
 /// Addresses in runs, each with a value. Runs never overlap.
 #[derive(Clone, Debug)]
-pub(super) struct Spans<T> {
+pub(crate) struct Spans<T> {
     runs: BTreeMap<u64, (u64, T)>,
 }
 
 /// A run that was cut out: its addresses and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Span<T> {
-    pub(super) start: u64,
-    pub(super) end: u64,
-    pub(super) value: T,
+pub(crate) struct Span<T> {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) value: T,
 }
 
 impl<T> Default for Spans<T> {
@@ -35,7 +35,7 @@ impl<T> Default for Spans<T> {
 impl<T: Copy> Spans<T> {
     /// Cuts `start..end` out and returns what was there, in address order. Amortised O(log n): every run that is
     /// met is removed, and at most two come back.
-    pub(super) fn take(&mut self, start: u64, end: u64) -> Vec<Span<T>> {
+    pub(crate) fn take(&mut self, start: u64, end: u64) -> Vec<Span<T>> {
         if start >= end {
             return Vec::new();
         }
@@ -62,14 +62,14 @@ impl<T: Copy> Spans<T> {
     }
 
     /// Gives `start..end` this value. The place must be free.
-    pub(super) fn put(&mut self, start: u64, end: u64, value: T) {
+    pub(crate) fn put(&mut self, start: u64, end: u64, value: T) {
         if start < end {
             self.runs.insert(start, (end, value));
         }
     }
 
     /// The parts of `start..end` that have no value, in address order.
-    pub(super) fn missing(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
+    pub(crate) fn missing(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
         let first = self.runs.range(..=start).next_back().map_or(start, |(at, _)| *at);
         let mut missing = Vec::new();
         let mut from = start;
@@ -100,7 +100,7 @@ impl<T: Copy> Spans<T> {
     }
 
     /// Everything, in address order; nothing is left.
-    pub(super) fn drain(&mut self) -> Vec<Span<T>> {
+    pub(crate) fn drain(&mut self) -> Vec<Span<T>> {
         std::mem::take(&mut self.runs).into_iter().map(|(start, (end, value))| Span { start, end, value }).collect()
     }
 }

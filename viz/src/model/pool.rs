@@ -1,10 +1,11 @@
 //! One pool: its settings, its curves, its allocations, and what was mapped when.
 
 use super::blocks::Owned;
-use super::owners::Span;
+use super::owners::{Span, Spans};
 use super::stays::Stays;
 use super::summary::Summary;
-use super::{Curve, EventIx, LifeIx};
+use super::{Curve, EventIx, Groups, LifeIx, Move};
+use std::sync::OnceLock;
 use weir::id::PoolId;
 use weir::policy::PoolConfig;
 use weir::trace::{MapReason, UnmapReason};
@@ -40,6 +41,37 @@ impl Run {
     }
 }
 
+/// Addresses that were mapped before, and are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hole {
+    /// From the pool's base.
+    pub start: u64,
+    /// Past the last byte.
+    pub end: u64,
+    /// The record that unmapped them.
+    pub since: EventIx,
+    /// The record that mapped them again; `None`: none did.
+    pub until: Option<EventIx>,
+}
+
+impl Hole {
+    /// All of them, of runs in the order in which they were mapped.
+    pub(super) fn between(runs: &[Run]) -> Vec<Self> {
+        let mut gone = Spans::default();
+        let mut holes = Vec::new();
+        let hole = |span: Span<EventIx>, until| Self { start: span.start, end: span.end, since: span.value, until };
+        for run in runs {
+            let filled = gone.take(run.start, run.end).into_iter().filter(|span| span.value < run.since);
+            holes.extend(filled.map(|span| hole(span, Some(run.since))));
+            if let Some(unmapped) = run.unmapped {
+                gone.put(run.start, run.end, unmapped);
+            }
+        }
+        holes.extend(gone.drain().into_iter().map(|span| hole(span, None)));
+        holes
+    }
+}
+
 /// What a pool looked like when a definition stated it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Definition {
@@ -72,8 +104,12 @@ pub struct Pool {
     pub runs: Vec<Run>,
     /// All addresses that ever were mapped: from where to where, in order.
     pub covered: Vec<(u64, u64)>,
+    /// Addresses that were unmapped for a while.
+    pub holes: Vec<Hole>,
     pub(super) stays: Stays,
     pub(super) summary: Summary,
+    /// The same by label, source and length, once those were asked for.
+    pub(super) summaries: [OnceLock<Summary>; 3],
     pub(super) owned: Owned,
     /// Its own waits on the host; see [`Model::syncs`](super::Model::syncs).
     pub(super) waits: Vec<EventIx>,
@@ -87,6 +123,10 @@ pub struct Pool {
     pub findings: Vec<EventIx>,
     /// Mallocs by what they relied on, in the order of `Source::ALL`.
     pub by_source: [Vec<EventIx>; 6],
+    /// Its blocks by label, stream and size, once those were asked for.
+    pub(super) groups: [OnceLock<Groups>; 3],
+    /// What was moved, once that was asked for.
+    pub(super) moves: OnceLock<Vec<Move>>,
 }
 
 impl Pool {

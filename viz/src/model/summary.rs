@@ -1,7 +1,7 @@
 //! The short allocations of a pool in a picture's coarse raster, for blocks of records of several sizes: what cannot be
 //! told apart is summed up once, not in each picture.
 
-use super::{EventIx, Life, LifeIx, Model, PoolIx};
+use super::{By, EventIx, Life, LifeIx, Model, PoolIx};
 
 /// Records of the smallest block.
 const LEAF: u32 = 64;
@@ -12,9 +12,33 @@ const SIZES: u32 = 7;
 /// Parts of all addresses that are told apart.
 const ROWS: u64 = 512;
 /// Pools of fewer allocations are drawn one by one.
-const FEW: usize = 20_000;
+const FEW: usize = 4_000;
 
-/// Allocations of one stream in one block of records and one part of the addresses.
+/// What allocations are summed up by: those of one kind in one place are one patch, and no kind is lost in another's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Summed {
+    /// The stream that allocated.
+    Stream,
+    /// The label: see [`Groups`](super::Groups).
+    Label,
+    /// What the malloc relied on.
+    Source,
+    /// How long they stayed, in steps of ten records.
+    Length,
+}
+
+impl Summed {
+    fn key(self, model: &Model, pool: PoolIx, life: &Life) -> u32 {
+        match self {
+            Self::Stream => life.stream.0,
+            Self::Label => model.groups(pool, By::Label).of(life) as u32,
+            Self::Source => life.source.map_or(u32::MAX, |source| source as u32),
+            Self::Length => life.died().map_or(u32::MAX, |died| (died.0 - life.since().0).max(1).ilog10()),
+        }
+    }
+}
+
+/// Allocations of one kind in one block of records and one part of the addresses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Patch {
     /// Where they begin, from the pool's base.
@@ -28,7 +52,7 @@ pub struct Patch {
     /// Bytes times records of the largest.
     most: f32,
     /// What they are summed up by.
-    stream: u32,
+    key: u32,
     row: u32,
 }
 
@@ -59,8 +83,8 @@ const fn records(size: u32) -> u32 {
 }
 
 impl Summary {
-    pub(super) fn build(model: &Model, pool: PoolIx) -> Self {
-        let pool = model.pool(pool);
+    pub(super) fn build(model: &Model, at: PoolIx, by: Summed) -> Self {
+        let pool = model.pool(at);
         if pool.lives.len() < FEW {
             return Self::default();
         }
@@ -75,7 +99,8 @@ impl Summary {
                 length >= least && length < records(size)
             });
             let new = new.map(|(life, _)| (model.life(*life).since().0, *life));
-            let made = Size::build(model, new, sizes.last(), records(size), row);
+            let key = |life: &Life| by.key(model, at, life);
+            let made = Size::build(model, new, sizes.last(), (records(size), row), key);
             sizes.push(made);
         }
         Self { sizes }
@@ -88,8 +113,8 @@ impl Size {
         model: &Model,
         new: impl Iterator<Item = (u32, LifeIx)>,
         below: Option<&Self>,
-        records: u32,
-        row: u64,
+        (records, row): (u32, u64),
+        key: impl Fn(&Life) -> u32,
     ) -> Self {
         let blocks = model.events.len() as u32 / records + 1;
         let mut made = Self { starts: vec![0], patches: Vec::new() };
@@ -97,7 +122,8 @@ impl Size {
         let mut found: Vec<Patch> = Vec::new();
         for block in 0..blocks {
             while let Some((_, life)) = new.next_if(|(born, _)| *born < (block + 1).saturating_mul(records)) {
-                split(model.life(life), life, row, records, &mut found);
+                let one = model.life(life);
+                split(one, life, (row, records, key(one)), &mut found);
             }
             for part in (block * FAN)..((block + 1) * FAN) {
                 let patches = below.map_or(&[][..], |below| below.of(part));
@@ -116,10 +142,10 @@ impl Size {
     }
 
     fn close(&mut self, found: &mut Vec<Patch>) {
-        found.sort_unstable_by_key(|patch| (patch.row, patch.stream));
+        found.sort_unstable_by_key(|patch| (patch.row, patch.key));
         let first = self.patches.len();
         for patch in found.drain(..) {
-            let alike = |last: &&mut Patch| (last.row, last.stream) == (patch.row, patch.stream);
+            let alike = |last: &&mut Patch| (last.row, last.key) == (patch.row, patch.key);
             match self.patches[first..].last_mut().filter(alike) {
                 Some(last) => last.take(&patch),
                 None => self.patches.push(patch),
@@ -141,7 +167,7 @@ impl Patch {
 }
 
 /// A life in each of the parts of the addresses that it lies in.
-fn split(life: &Life, at: LifeIx, row: u64, records: u32, found: &mut Vec<Patch>) {
+fn split(life: &Life, at: LifeIx, (row, records, key): (u64, u32, u32), found: &mut Vec<Patch>) {
     let length = life.died().map_or(records, |died| died.0 - life.since().0).max(1) as f32;
     let most = length * life.given.0 as f32;
     let (mut start, end) = (life.offset.0, life.end().max(life.offset.0.saturating_add(1)));
@@ -151,22 +177,34 @@ fn split(life: &Life, at: LifeIx, row: u64, records: u32, found: &mut Vec<Patch>
         let past = if part >= ROWS { end } else { ((part + 1) * row).min(end) };
         let cover = length / records as f32;
         let row = u32::try_from(part).unwrap_or(u32::MAX);
-        found.push(Patch { start, end: past, life: at, cover, most, stream: life.stream.0, row });
+        found.push(Patch { start, end: past, life: at, cover, most, key, row });
         start = past;
     }
 }
 
 impl Model {
+    /// Other than by stream, it is worked out when it is first asked for.
+    fn summary(&self, pool: PoolIx, by: Summed) -> &Summary {
+        let of = self.pool(pool);
+        match by {
+            Summed::Stream => &of.summary,
+            Summed::Label | Summed::Source | Summed::Length => {
+                of.summaries[by as usize - 1].get_or_init(|| Summary::build(self, pool, by))
+            }
+        }
+    }
+
     /// What is to be drawn of a pool for the records `from..to`: allocations one by one, but for those that `fine` says
     /// are too short to be told apart; it is asked whether a block of records is worth being looked into. Those that
     /// were live at the beginning are told as well. Bounded by what `fine` allows and by what lasted.
     pub fn parts(
         &self,
-        pool: PoolIx,
+        (pool, by): (PoolIx, Summed),
         (from, to): (EventIx, EventIx),
         fine: impl Fn(EventIx, EventIx) -> bool,
         mut tell: impl FnMut(Part),
     ) {
+        let summary = self.summary(pool, by);
         let pool = self.pool(pool);
         let before = |event: EventIx| event.0.checked_sub(1).map(EventIx);
         let unordered = pool.stays.unordered();
@@ -178,7 +216,7 @@ impl Model {
                 }
             });
         }
-        let sizes = &pool.summary.sizes;
+        let sizes = &summary.sizes;
         let mut at = from.0;
         while at < to.0 {
             // The largest block that begins here, fits, and need not be looked into.

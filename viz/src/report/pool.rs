@@ -162,7 +162,7 @@ impl PoolReport {
 }
 
 /// Blocks with a label by that, others by their stream.
-fn holders(model: &Model, at: PoolIx, peak: Peak) -> (Vec<Holder>, u64) {
+pub(super) fn holders(model: &Model, at: PoolIx, peak: Peak) -> (Vec<Holder>, u64) {
     let event = peak.event.unwrap_or(EventIx(0));
     let lives = model.pool(at).lives.iter().map(|life| model.life(*life));
     let recorded = !model.unrecorded.has(Fact::Streams);

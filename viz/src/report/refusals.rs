@@ -19,7 +19,9 @@ pub struct Refused {
     pub count: u64,
     /// Bytes asked for, in all.
     pub bytes: u64,
-    /// The number of the first record.
+    /// The first record.
+    pub at: EventIx,
+    /// Its number.
     pub record: u64,
     /// The first one in words.
     pub first: String,
@@ -47,6 +49,7 @@ pub(super) fn refusals(model: &Model) -> Vec<Refused> {
             reason,
             count: 0,
             bytes: 0,
+            at,
             record: record_number,
             first: told().unwrap_or_else(|| format!("{} asked for", ticks::bytes(bytes))),
         };

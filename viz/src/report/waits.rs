@@ -14,6 +14,8 @@ pub struct Waits {
     pub stream: StreamId,
     /// The stream it waits for.
     pub on: StreamId,
+    /// The first of them.
+    pub first: EventIx,
     /// How many.
     pub count: u64,
     /// Of how many the log says when what they waited for was known to be complete.
@@ -28,7 +30,7 @@ impl Waits {
     /// In words, for lists.
     #[must_use]
     pub fn words(&self) -> String {
-        let Self { stream, on, count, known, nanos, longest } = self;
+        let Self { stream, on, count, known, nanos, longest, .. } = self;
         let cost = match known {
             0 => "when that was complete is not recorded".to_owned(),
             _ => format!("complete {} later on average, {} at most", ticks::time(nanos / known), ticks::time(*longest)),
@@ -61,7 +63,7 @@ pub(super) fn waits(model: &Model) -> (Vec<Waits>, u64) {
     for at in 0..model.events.len() {
         let at = EventIx::next_of(at);
         if let Payload::Other(record) = model.events.payload(at) {
-            walk.push(&record, model.events.time(at));
+            walk.push(&record, at, model.events.time(at));
         }
     }
     let mut waits: Vec<Waits> = walk.pairs.into_values().collect();
@@ -70,11 +72,11 @@ pub(super) fn waits(model: &Model) -> (Vec<Waits>, u64) {
 }
 
 impl Walk {
-    fn push(&mut self, record: &Record<'_>, now: u64) {
+    fn push(&mut self, record: &Record<'_>, at: EventIx, now: u64) {
         match *record {
             Record::WaitInserted { stream, on, .. } => {
                 let pair = (stream, on.stream);
-                let none = Waits { stream, on: on.stream, count: 0, known: 0, nanos: 0, longest: 0 };
+                let none = Waits { stream, on: on.stream, first: at, count: 0, known: 0, nanos: 0, longest: 0 };
                 self.pairs.entry(pair).or_insert(none).count += 1;
                 self.open.entry(on.stream).or_default().push(Reverse((on.seq.0, now, pair)));
             }

@@ -1,6 +1,7 @@
 //! What a user does.
 
-use super::{Page, Pos};
+use super::{ColorBy, Page, Pos};
+use crate::model::By;
 
 /// Which axis a zoom is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,8 @@ pub enum Input {
     Fit,
     /// Shows what is selected.
     FitSelection,
+    /// Shows what is selected in the address map.
+    Go,
     /// Selects nothing.
     Clear,
     /// Scrolls the list of records by rows.
@@ -68,6 +71,14 @@ pub enum Input {
     NextPool,
     /// Light or dark.
     SwitchTheme,
+    /// Stacks the used bytes by this, or not.
+    Stack(Option<By>),
+    /// The next way to stack them, or none.
+    NextStack,
+    /// Colours the address map by this.
+    Color(ColorBy),
+    /// The next thing to colour it by.
+    NextColor,
     /// Another page.
     Show(Page),
     /// The next page.

@@ -1,6 +1,6 @@
 //! A view of one log carried over to another: the same log read again, or as it has grown.
 
-use super::{Range, Selection, View};
+use super::{Notes, Range, Selection, View};
 use crate::model::{Model, PoolIx};
 
 impl View {
@@ -8,7 +8,7 @@ impl View {
     /// end; what was selected is selected where it is there.
     pub fn look_as(&mut self, model: &Model, old: &Self, old_model: &Model) {
         let (size, title, notices) = (self.size, std::mem::take(&mut self.title), std::mem::take(&mut self.notices));
-        *self = Self { size, title, notices, ..old.clone() };
+        *self = Self { size, title, notices, notes: Notes::default(), answer: None, ..old.clone() };
         self.listing.forget();
         if self.pool.at() >= model.pools.len() {
             self.pool = model.busiest_pool().unwrap_or(PoolIx(0));
@@ -28,6 +28,8 @@ impl View {
             Selection::Life(life) => life.at() < model.lives.len(),
             Selection::Event(event) => event.at() < model.events.len(),
             Selection::Finding(finding) => finding.at() < model.findings.flags().len(),
+            // What was free there need not be so now.
+            Selection::Free(..) => false,
             Selection::Nothing => true,
         };
         if !there {

@@ -12,20 +12,36 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
         return;
     };
     let limit = near_limit(pool);
-    let top = top_of(pool, limit);
+    let stack = context.view.stack;
+    let room = if stack.is_some() { super::stack::headroom(area) } else { 0.0 };
+    let top = top_of(pool, limit) * (1.0 + room);
     let y = Scale::new(0.0, top, area.bottom(), area.y);
     grid(context, paint, &y, top);
     let columns = columns(context);
     let reserved = Columns::of(&pool.reserved, &columns);
     let used = Columns::of(&pool.used, &columns);
     paint.area(reserved.tops(area.x, &y), area.bottom(), palette.reserved_area);
+    let pending = context.model.pending(context.view.pool).map(|pending| Columns::of(pending, &columns));
+    if let Some(pending) = pending.as_ref().filter(|_| stack.is_none()) {
+        paint.area(pending.tops(area.x, &y), area.bottom(), palette.pending.fade(90));
+    }
     paint.area(used.tops(area.x, &y), area.bottom(), palette.used.fade(110));
     paint.area(used.bottoms(area.x, &y), area.bottom(), palette.used.fade(170));
-    paint.line(reserved.line(area, &y), Stroke::solid(palette.reserved, 1.5));
-    paint.line(used.line(area, &y), Stroke::solid(palette.used, 1.2));
+    paint.rects(reserved.line(area, &y, 1.5), palette.reserved);
+    // Over the line of the reserved bytes, which may be as high: what is thin is not to lie behind it.
+    if let Some(by) = stack {
+        super::stack::draw(context, paint, by, &y, &columns);
+    }
+    if stack.is_none() {
+        // The stack's upper edge is the same, and a line would hide its thinnest part.
+        paint.rects(used.line(area, &y, 1.2), palette.used);
+    }
+    if let Some(pending) = pending {
+        paint.rects(pending.line(area, &y, 1.2), palette.pending);
+    }
     let threshold = Columns::of(&pool.threshold, &columns);
     if threshold.highest() as f64 <= top {
-        paint.line(threshold.line(area, &y), Stroke::dashed(palette.threshold, 1.2, 4.0));
+        paint.line(threshold.tops(area.x, &y), Stroke::dashed(palette.threshold, 1.2, 4.0));
     }
     if let Some(limit) = limit {
         let at = y.pixel(limit as f64);
@@ -33,6 +49,9 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
         paint.text(Anchor::Start, pos(area.right() + 8.0, at + 4.0), 11.5, palette.alarm, "limit");
     }
     peak(context, paint, pool, &y);
+    if let Some(by) = stack {
+        super::stack::legend(context, paint, by);
+    }
 }
 
 /// The limit, where it is near enough to matter.
@@ -150,26 +169,18 @@ impl Columns {
         points
     }
 
-    /// The line: in each column from what held, over both extremes, to what holds.
-    fn line(&self, area: Rect, y: &Scale) -> Vec<Pos> {
-        let mut points: Vec<Pos> = Vec::new();
-        for (i, [enter, low, high, leave]) in self.values.iter().enumerate() {
-            let x = area.x + i as f32 + 0.5;
-            // The extreme nearer to the entry comes first, so that no stroke is drawn twice.
-            let order = match high - enter.min(high) <= enter.max(low) - low {
-                true => [enter, high, low, leave],
-                false => [enter, low, high, leave],
-            };
-            for value in order {
-                let at = pos(x, y.pixel(*value as f64));
-                let flat = |p: &Pos| p.y == at.y;
-                match points.len() {
-                    n if n > 1 && flat(&points[n - 1]) && flat(&points[n - 2]) => points[n - 1] = at,
-                    n if n > 0 && points[n - 1] == at => {}
-                    _ => points.push(at),
-                }
+    /// The line: in each column everything between both extremes, and what held on entering is between them. Columns
+    /// alike are one.
+    fn line(&self, area: Rect, y: &Scale, width: f32) -> Vec<Rect> {
+        let mut rects: Vec<Rect> = Vec::new();
+        for (i, [_, low, high, _]) in self.values.iter().enumerate() {
+            let x = area.x + i as f32;
+            let (top, bottom) = (y.pixel(*high as f64) - width / 2.0, y.pixel(*low as f64) + width / 2.0);
+            match rects.last_mut() {
+                Some(last) if last.y == top && last.bottom() == bottom => last.w = x + 1.0 - last.x,
+                _ => rects.push(Rect::between(x, top, x + 1.0, bottom)),
             }
         }
-        points
+        rects
     }
 }

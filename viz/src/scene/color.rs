@@ -72,6 +72,8 @@ pub struct Palette {
     pub reserved_area: Color,
     /// Threshold.
     pub threshold: Color,
+    /// Bytes that are free, but wait for work.
+    pub pending: Color,
     /// Mapped memory that nobody uses.
     pub free: Color,
     /// The hatching of what is not mapped.
@@ -82,7 +84,12 @@ pub struct Palette {
     pub notice: Color,
     /// What is selected.
     pub chosen: Color,
-    streams: [Color; 7],
+    /// Whatever has no colour of its own.
+    pub other: Color,
+    /// Groups that have no order, such as streams and labels.
+    hues: [Color; 7],
+    /// From short to long.
+    ages: [Color; 6],
 }
 
 const LIGHT: Palette = Palette {
@@ -96,19 +103,29 @@ const LIGHT: Palette = Palette {
     reserved: Color::hex(0x8f_a1_b5),
     reserved_area: Color::hex(0xdd_e4_ec),
     threshold: Color::hex(0xb4_4a_00),
+    pending: Color::hex(0x8a_3f_c4),
     free: Color::hex(0xe3_e8_ee),
     hole: Color::hex(0xe6_e9_ed),
     alarm: Color::hex(0xc0_18_2b),
     notice: Color::hex(0xff_f3_d1),
     chosen: Color::hex(0x10_14_1a),
-    streams: [
-        Color::hex(0x2f_7f_c1),
-        Color::hex(0xf0_a0_30),
-        Color::hex(0x1f_a0_7a),
-        Color::hex(0xcf_7d_ab),
-        Color::hex(0x7c_c4_ec),
-        Color::hex(0xd6_62_1e),
-        Color::hex(0xe8_dc_55),
+    other: Color::hex(0x5b_5f_69),
+    hues: [
+        Color::hex(0x1e_6e_cf),
+        Color::hex(0xf7_ab_19),
+        Color::hex(0x16_9b_6c),
+        Color::hex(0xb5_86_c5),
+        Color::hex(0x85_c8_ff),
+        Color::hex(0xf0_4f_0d),
+        Color::hex(0xd7_f0_60),
+    ],
+    ages: [
+        Color::hex(0xfd_e7_25),
+        Color::hex(0x7a_d1_51),
+        Color::hex(0x22_a8_84),
+        Color::hex(0x2a_78_8e),
+        Color::hex(0x41_44_87),
+        Color::hex(0x44_01_54),
     ],
 };
 
@@ -123,19 +140,29 @@ const DARK: Palette = Palette {
     reserved: Color::hex(0x6b_7d_92),
     reserved_area: Color::hex(0x27_30_3b),
     threshold: Color::hex(0xff_9d_4d),
+    pending: Color::hex(0xc9_a0_ff),
     free: Color::hex(0x2b_33_3e),
     hole: Color::hex(0x23_29_33),
     alarm: Color::hex(0xff_6b_75),
     notice: Color::hex(0x40_35_17),
     chosen: Color::hex(0xff_ff_ff),
-    streams: [
-        Color::hex(0x4b_97_d8),
-        Color::hex(0xf2_ad_48),
-        Color::hex(0x2f_b5_8d),
-        Color::hex(0xd8_90_b8),
-        Color::hex(0x8c_cf_f2),
-        Color::hex(0xe4_74_35),
-        Color::hex(0xec_e1_6a),
+    other: Color::hex(0x66_68_80),
+    hues: [
+        Color::hex(0x4d_88_f2),
+        Color::hex(0xf7_a9_2e),
+        Color::hex(0x15_9b_7e),
+        Color::hex(0xbe_a6_d2),
+        Color::hex(0xa4_e9_de),
+        Color::hex(0xe3_5a_1b),
+        Color::hex(0xd2_f5_71),
+    ],
+    ages: [
+        Color::hex(0xff_f2_a8),
+        Color::hex(0xfa_c8_3c),
+        Color::hex(0xf5_8b_3c),
+        Color::hex(0xdc_5a_6a),
+        Color::hex(0x9a_3f_94),
+        Color::hex(0x58_68_e0),
     ],
 };
 
@@ -163,29 +190,56 @@ impl Palette {
     /// The colour of the stream of this rank. Seven differ in hue; further ones come back paler and paler.
     #[must_use]
     pub fn stream(&self, rank: usize) -> Color {
-        let hues = self.streams.len();
+        let hues = self.hues.len();
         let paler = u16::try_from((rank / hues).min(3)).unwrap_or(3);
-        self.streams[rank % hues].mix(self.ink, paler * 64)
+        self.hues[rank % hues].mix(self.ink, paler * 64)
     }
 
-    /// The colour of text on a ground that is not the palette's.
+    /// The colour of what lived so long, by steps from 0 (short) to 5.
     #[must_use]
-    pub const fn ink_on(&self, ground: Color) -> Color {
-        // Rec. 601 weights are near enough to choose between black and white.
-        let light = ground.r as u32 * 299 + ground.g as u32 * 587 + ground.b as u32 * 114;
-        if light > 150_000 { LIGHT.ink } else { LIGHT.ground }
+    pub fn age(&self, step: usize) -> Color {
+        self.ages[step.min(self.ages.len() - 1)]
     }
 
-    /// One of three shades of a stream's colour, so that neighbours on one stream are told apart.
+    /// The colour of text on a ground that is not the palette's: black or white, whichever stands out more.
     #[must_use]
-    pub fn shade(&self, rank: usize, shade: u64) -> Color {
-        let plain = self.stream(rank);
+    pub fn ink_on(&self, ground: Color) -> Color {
+        let on = |ink: Color| contrast(ink, ground);
+        let (black, white) = (Color::hex(0), Color::hex(0xff_ff_ff));
+        if on(black) >= on(white) { black } else { white }
+    }
+
+    /// One of three shades of a colour, so that neighbours of one colour are told apart.
+    #[must_use]
+    pub fn varied(&self, plain: Color, shade: u64) -> Color {
         match shade % 3 {
             0 => plain,
             1 => plain.mix(self.ground, 44),
             _ => plain.mix(self.ink, 26),
         }
     }
+
+    /// One of three shades of a stream's colour.
+    #[must_use]
+    pub fn shade(&self, rank: usize, shade: u64) -> Color {
+        self.varied(self.stream(rank), shade)
+    }
+}
+
+/// How far two colours stand out from each other, from 1 to 21 (WCAG 2).
+#[must_use]
+pub fn contrast(a: Color, b: Color) -> f64 {
+    let (a, b) = (luminance(a), luminance(b));
+    (a.max(b) + 0.05) / (a.min(b) + 0.05)
+}
+
+/// Relative luminance (WCAG 2).
+fn luminance(color: Color) -> f64 {
+    let part = |v: u8| {
+        let v = f64::from(v) / 255.0;
+        if v <= 0.04045 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) }
+    };
+    0.2126 * part(color.r) + 0.7152 * part(color.g) + 0.0722 * part(color.b)
 }
 
 /// What the picture says of each kind of source.
@@ -204,20 +258,6 @@ pub const fn source_words(source: Source) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Relative luminance after WCAG 2.
-    fn luminance(color: Color) -> f64 {
-        let part = |v: u8| {
-            let v = f64::from(v) / 255.0;
-            if v <= 0.04045 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) }
-        };
-        0.2126 * part(color.r) + 0.7152 * part(color.g) + 0.0722 * part(color.b)
-    }
-
-    fn contrast(a: Color, b: Color) -> f64 {
-        let (a, b) = (luminance(a), luminance(b));
-        (a.max(b) + 0.05) / (a.min(b) + 0.05)
-    }
 
     #[test]
     fn text_can_be_read_on_its_ground() {

@@ -210,6 +210,7 @@ pub fn details(model: &Model, selection: Selection) -> Vec<Line> {
         Selection::Event(event) => event_details(model, event),
         Selection::Life(life) => life_details(model, life),
         Selection::Finding(finding) => super::findings::details(model, finding),
+        Selection::Free(event, block) => super::answer::block(model, event, &block),
     }
 }
 
@@ -392,7 +393,7 @@ fn links(model: &Model, key: &'static str, links: &[Link], given: u64, lines: &m
     }
 }
 
-fn link_words(model: &Model, link: &Link) -> String {
+pub(super) fn link_words(model: &Model, link: &Link) -> String {
     let life = model.life(link.life);
     let label = match model.name(life.name) {
         "" => String::new(),

@@ -157,6 +157,16 @@ impl Frame {
         best.map(|b| b.1)
     }
 
+    /// The free memory at the place: mapped, and nobody's at that moment. O(n log n) in the pool's allocations.
+    #[must_use]
+    pub fn free_at(&self, model: &Model, view: &View, at: Pos) -> Option<Selection> {
+        let event = self.event_at(model, view, at)?;
+        let address = self.map.under(at).1.filter(|_| view.pool.at() < model.pools.len())?;
+        let blocks = model.free_blocks(view.pool, event);
+        let block = blocks.into_iter().find(|block| (block.start..block.end).contains(&address))?;
+        Some(Selection::Free(event, block))
+    }
+
     /// The pixels of a life, not clipped.
     #[must_use]
     pub fn life_rect(&self, model: &Model, view: &View, life: LifeIx) -> Rect {

@@ -1,12 +1,14 @@
 //! Title, figures, legend and notices above the panels; the x axis and the marks over them.
 
 use super::frame::{MOST_NOTICES, NOTICE, PAD};
-use super::{Anchor, Context, Paint, Pos, Rect, Stroke, map::stream_name, pos, ticks};
+use super::{Anchor, Context, Paint, Pos, Rect, Stroke, pos, ticks};
 use crate::font::{fit, width};
 use crate::model::{Axis, EventIx, Fact, NameIx, Pool};
 
-/// Streams that the legend names.
-const MOST_STREAMS: usize = 14;
+/// Colours that the legend names.
+const MOST_COLORS: usize = 14;
+/// Their names are not longer.
+const WIDEST: f32 = 150.0;
 
 /// Draws everything above the panels.
 pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
@@ -51,6 +53,7 @@ fn facts(context: &Context<'_>) -> String {
         0 => format!("peak reserved {}", ticks::bytes(reserved)),
         _ => format!("peak reserved {} ({:.3} × used)", ticks::bytes(reserved), reserved as f64 / used as f64),
     });
+    parts.extend(pool.limit().map(|limit| format!("limit {}", ticks::bytes(limit.0))));
     let refused = model.refusals(context.view.pool).len() as u64;
     if refused > 0 {
         parts.push(format!("{} refused", ticks::count(refused)));
@@ -66,23 +69,21 @@ fn pool_name(context: &Context<'_>, pool: &Pool) -> String {
     }
 }
 
-/// Streams by colour, the states of memory, and the lines of the chart.
+/// What is what by colour, the states of memory, and the lines of the chart.
 fn legend(context: &Context<'_>, paint: &mut Paint, at: Pos) {
     let palette = context.palette;
-    let streams = context.model.allocating();
     let right = PAD + context.frame.notices.w;
     let mut key = Key { paint, at, right, ink: palette.ink };
-    // Where not everything fits, streams go before the rest.
+    // Where not everything fits, colours go before the rest.
     let room = if right > 900.0 { right - 470.0 } else { right - 90.0 };
-    let fits = |i: usize, x: f32, name: &str| i < MOST_STREAMS && (i == 0 || x + width(name, 12.0) + GAP < room);
+    let fits = |i: usize, x: f32, name: &str| i < MOST_COLORS && (i == 0 || x + width(name, 12.0) + GAP < room);
     let mut left_out = 0;
-    for (i, stream) in streams.iter().enumerate() {
-        let name = stream_name(context.model, *stream);
-        if !fits(i, key.at.x, &name) {
-            left_out = streams.len() - i;
-            break;
+    for (i, (name, color)) in super::coloring::legend(context).into_iter().enumerate() {
+        let name = fit(&name, 12.0, WIDEST);
+        if left_out > 0 || !fits(i, key.at.x, &name) {
+            left_out += 1;
+            continue;
         }
-        let color = palette.stream(context.model.stream(*stream).rank);
         key.item(&name, |paint, square| paint.rect(square, color));
     }
     key.ink = palette.dim;
@@ -109,6 +110,13 @@ fn states(context: &Context<'_>, key: &mut Key<'_>) {
         let top = vec![pos(square.x, square.y), pos(square.right(), square.y)];
         paint.line(top, Stroke::solid(palette.reserved, 1.5));
     });
+    if context.model.pending(context.view.pool).is_some_and(|pending| pending.changes() > 0) {
+        key.item("pending", |paint, square| {
+            paint.rect(square, palette.pending.fade(90));
+            let top = vec![pos(square.x, square.y), pos(square.right(), square.y)];
+            paint.line(top, Stroke::solid(palette.pending, 1.5));
+        });
+    }
     key.item(&threshold_words(context), |paint, square| {
         let middle = square.y + square.h / 2.0;
         let line = vec![pos(square.x, middle), pos(square.right(), middle)];

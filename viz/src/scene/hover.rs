@@ -52,6 +52,9 @@ pub fn hover(model: &Model, view: &View, frame: &Frame, at: Pos) -> Vec<Shape> {
         lines = vec![format!("{} records lost here", ticks::count(gap.records))];
     } else if let Some(event) = frame.event_at(model, view, at) {
         lines.extend(moment_lines(model, view, event));
+        if frame.chart.contains(at) {
+            lines.extend(super::stack::told(model, view, event));
+        }
     }
     if life.is_none()
         && frame.map.area.contains(at)
@@ -91,6 +94,10 @@ pub(super) fn moment_lines(model: &Model, view: &View, event: EventIx) -> Vec<St
             ticks::bytes(pool.used.after(event)),
             reserved_words(model, pool.reserved.after(event))
         ));
+        let pending = model.pending(view.pool).map(|pending| pending.after(event)).filter(|bytes| *bytes > 0);
+        lines.extend(pending.map(|bytes| {
+            format!("pending {}: free, but work with it is not known to be complete", ticks::bytes(bytes))
+        }));
     }
     lines
 }

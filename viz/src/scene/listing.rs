@@ -5,8 +5,7 @@ use super::{Anchor, Context, Frame, Page, Paint, Pos, ROW, Rect, Selection, Stro
 use crate::font::{fit, width};
 use crate::model::Model;
 use crate::search::{Query, Row};
-use crate::table::{Sort, Table};
-use std::sync::Arc;
+use crate::table::{Rows, Sort, Table};
 
 /// Size of the texts.
 const TEXT: f32 = 11.5;
@@ -29,7 +28,7 @@ struct Kept {
     table: Table,
     query: String,
     sort: Option<Sort>,
-    rows: Arc<[Row]>,
+    rows: Rows,
 }
 
 /// The same question of the same log has the same rows.
@@ -46,12 +45,12 @@ impl Listing {
 
     /// The rows of a table. A query that makes no sense matches nothing.
     #[must_use]
-    pub fn rows(&self, model: &Model, table: Table) -> Arc<[Row]> {
+    pub fn rows(&self, model: &Model, table: Table) -> Rows {
         match &self.kept {
             Some(kept) if self.is_kept(table) => kept.rows.clone(),
             _ => match Query::parse(&self.query) {
-                Ok(query) => table.rows(model, &query, self.sort).into(),
-                Err(_) => Arc::new([]),
+                Ok(query) => table.rows(model, &query, self.sort),
+                Err(_) => Rows::Lives(0),
             },
         }
     }
@@ -88,10 +87,11 @@ impl Panel for TablePanel {
         }
         paint.text(Anchor::End, pos(area.right(), area.y - 8.0), TEXT, palette.dim, fit(&facts, TEXT, area.w - 120.0));
         headings(context, paint, self.0);
-        let shown = rows.iter().skip(view.listing.top).take(shown_rows(context.frame));
+        let top = view.listing.top;
+        let shown = (top..top + shown_rows(context.frame)).map_while(|at| rows.get(context.model, at));
         for (at, row) in shown.enumerate() {
             let line = Rect { y: area.y + (at + 1) as f32 * ROW, h: ROW, ..area };
-            self.row(context, paint, line, *row);
+            self.row(context, paint, line, row);
         }
         let body = Rect { y: area.y + ROW, h: area.h - ROW, ..area };
         super::side::thumb(context, paint, body, (view.listing.top, shown_rows(context.frame), rows.len()));
@@ -167,7 +167,7 @@ impl TablePanel {
     fn row_at(&self, model: &Model, view: &View, frame: &Frame, at: Pos) -> Option<Row> {
         let line = ((at.y - frame.map.area.y) / ROW) as usize;
         let line = line.checked_sub(1).filter(|line| *line < shown_rows(frame))?;
-        view.listing.rows(model, self.0).get(view.listing.top + line).copied()
+        view.listing.rows(model, self.0).get(model, view.listing.top + line)
     }
 }
 
@@ -196,8 +196,11 @@ impl View {
 
     /// Scrolls the table by rows.
     pub(super) fn scroll_table(&mut self, model: &Model, frame: &Frame, rows: f64) {
-        if let Some(table) = self.page.table() {
-            let all = self.listing.rows(model, table).len();
+        if self.page.is_list() {
+            let all = match self.page.table() {
+                Some(table) => self.listing.rows(model, table).len(),
+                None => self.notes.rows(model, &self.listing.query).len(),
+            };
             let most = all.saturating_sub(shown_rows(frame)) as f64;
             self.listing.top = (self.listing.top as f64 + rows).clamp(0.0, most) as usize;
         }
@@ -207,6 +210,8 @@ impl View {
     pub fn keep_listing(&mut self, model: &Model) {
         if let Some(table) = self.page.table() {
             self.listing.keep(model, table);
+        } else if self.page.is_list() {
+            self.notes.keep(model, &self.listing.query);
         }
     }
 

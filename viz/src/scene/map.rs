@@ -1,5 +1,6 @@
 //! The address map: a rectangle for each allocation, from its malloc to its free, at its addresses.
 
+use super::coloring::Coloring;
 use super::page::Panel;
 use super::tiles::{Most, Tile, Tiling, tile};
 use super::{Anchor, Context, Dash, Frame, Paint, Pos, Rect, Selection, Stroke, View, edge, header, pos, ticks};
@@ -15,6 +16,10 @@ const MOST_RUNS: Most = Most { exact: 1_500, cells: 2_500 };
 const MOST_LIVES: Most = Most { exact: 4_000, cells: 6_500 };
 /// Of all rectangles, the first so many carry an edge mark.
 const MOST_EDGES: usize = 1_000;
+/// The class of addresses without memory; blocks have the numbers of their colours.
+const HOLE: u32 = u32::MAX;
+/// Smaller ones in either direction are painted as such.
+const SMALL: f32 = 2.0;
 /// Allocations that carry their name, at most.
 const MOST_NAMES: usize = 400;
 /// Lines to earlier and later owners, at most.
@@ -29,7 +34,8 @@ impl Panel for AddressMap {
     }
 
     fn at(&self, model: &Model, view: &View, frame: &Frame, at: Pos) -> Selection {
-        frame.life_at(model, view, at).map_or(Selection::Nothing, Selection::Life)
+        let life = frame.life_at(model, view, at).map(Selection::Life);
+        life.or_else(|| frame.free_at(model, view, at)).unwrap_or_default()
     }
 
     fn tell(&self, _: &Model, _: &View, _: &Frame, _: Pos) -> Vec<String> {
@@ -48,6 +54,7 @@ fn draw(context: &Context<'_>, paint: &mut Paint) {
     // Below the allocations: the shortest ones begin where a mark is.
     header::mark_lines(context, paint, area);
     lives(context, paint);
+    super::moves::draw(context, paint);
     breaks(context, paint);
     labels(context, paint);
     if let Selection::Life(life) = context.view.selection {
@@ -88,49 +95,69 @@ fn mapped(context: &Context<'_>, paint: &mut Paint) {
 }
 
 fn lives(context: &Context<'_>, paint: &mut Paint) {
-    let tiling = tile(tiles(context), context.frame.map.area, MOST_LIVES);
-    for rank in &tiling.order {
-        class(context, paint, &tiling, *rank);
+    let coloring = Coloring::of(context.model, context.view);
+    let tiling = tile(tiles(context, &coloring), context.frame.map.area, MOST_LIVES);
+    for number in &tiling.order {
+        match *number {
+            HOLE => holes(context, paint, &tiling),
+            number => class(context, paint, &tiling, number, coloring.color(number)),
+        }
     }
-    names(context, paint, &tiling.exact);
-    for (rank, rect) in &tiling.pins {
-        paint.rect(*rect, context.palette.stream(*rank as usize));
+    names(context, paint, &tiling.exact, &coloring);
+    for (number, rect) in &tiling.pins {
+        let palette = context.palette;
+        let color = if *number == HOLE { palette.hole.mix(palette.ink, 90) } else { coloring.color(*number) };
+        paint.rect(*rect, color);
     }
 }
 
 /// The allocations in sight. Those that are too short to be told apart come summed up.
-fn tiles(context: &Context<'_>) -> Vec<Tile> {
+fn tiles(context: &Context<'_>, coloring: &Coloring<'_>) -> Vec<Tile> {
     let (model, frame) = (context.model, context.frame);
     let place = |event: EventIx| if event < model.events.end() { context.place(event) } else { context.extent() };
-    let class = |life: LifeIx| model.stream(model.life(life).stream).rank as u32;
     let wide = |from: EventIx, to: EventIx| (place(to) - place(from)) / frame.map.x.per_pixel() > 1.0;
     let mut tiles = Vec::new();
-    model.parts(context.view.pool, super::lanes::in_view(context), wide, |part| {
+    model.parts((context.view.pool, coloring.summed()), super::lanes::in_view(context), wide, |part| {
         tiles.push(match part {
             Part::Life(life) => {
                 let rect = frame.life_rect(model, context.view, life);
-                Tile { rect, class: class(life), tag: life.0, cover: 1.0 }
+                Tile { rect, class: coloring.class(life), tag: life.0, cover: 1.0 }
             }
             Part::Patch(from, to, patch) => {
                 let rect = frame.map.pixels(place(from), place(to), patch.start, patch.end);
-                Tile { rect, class: class(patch.life), tag: patch.life.0, cover: patch.cover }
+                Tile { rect, class: coloring.class(patch.life), tag: patch.life.0, cover: patch.cover }
             }
         });
     });
+    let small = |rect: &Rect| rect.w < SMALL || rect.h < SMALL;
+    let holes = context.pool().into_iter().flat_map(|pool| &pool.holes).map(|hole| {
+        let until = hole.until.map_or_else(|| context.extent(), place);
+        frame.map.pixels(place(hole.since), until, hole.start, hole.end)
+    });
+    // Where they are large, nothing is painted over the ground.
+    tiles.extend(holes.filter(small).map(|rect| Tile { rect, class: HOLE, tag: 0, cover: 1.0 }));
     tiles
 }
 
-/// The allocations of one stream.
-fn class(context: &Context<'_>, paint: &mut Paint, tiling: &Tiling, rank: u32) {
+/// Small addresses without memory between allocations: a thing of its own, so that none is lost among them.
+fn holes(context: &Context<'_>, paint: &mut Paint, tiling: &Tiling) {
+    let (palette, of_class) = (context.palette, tiling.cells.range((HOLE, 0)..=(HOLE, u8::MAX)));
+    let color = palette.hole.mix(palette.ink, 90);
+    paint.rects(of_class.flat_map(|(_, rects)| rects.iter().copied()).collect(), color);
+    let rare = tiling.rare.iter().filter(|r| r.0 == HOLE).map(|r| r.1);
+    paint.rects(rare.collect(), color);
+}
+
+/// The allocations of one class.
+fn class(context: &Context<'_>, paint: &mut Paint, tiling: &Tiling, rank: u32, color: super::Color) {
     let (model, palette) = (context.model, context.palette);
     for ((_, level), rects) in tiling.cells.range((rank, 0)..=(rank, u8::MAX)) {
-        let color = palette.stream(rank as usize);
         paint.rects(rects.clone(), palette.free.mix(color, 100 + u16::from(*level) * 36));
     }
     let exact = || tiling.exact.iter().filter(|t| t.class == rank);
     for shade in 0..SHADES {
         let of_shade = exact().filter(|t| scattered(model.life(LifeIx(t.tag)).id.0) % SHADES == shade);
-        paint.rects(of_shade.map(|t| apart(t.rect)).collect(), palette.shade(rank as usize, shade));
+        paint.rects(of_shade.map(|t| apart(t.rect)).collect(), palette.varied(color, shade));
     }
     let marked: Vec<(Rect, Source)> = tiling
         .exact
@@ -142,11 +169,11 @@ fn class(context: &Context<'_>, paint: &mut Paint, tiling: &Tiling, rank: u32) {
         .collect();
     edge::draw(paint, &marked, palette);
     let rare = tiling.rare.iter().filter(|r| r.0 == rank).map(|r| r.1);
-    paint.rects(rare.collect(), palette.stream(rank as usize));
+    paint.rects(rare.collect(), color);
 }
 
 /// Ids, sizes and labels inside the allocations that have room for them.
-fn names(context: &Context<'_>, paint: &mut Paint, tiles: &[Tile]) {
+fn names(context: &Context<'_>, paint: &mut Paint, tiles: &[Tile], coloring: &Coloring<'_>) {
     let roomy = tiles.iter().filter(|t| t.rect.w >= 90.0 && t.rect.h >= 16.0);
     for tile in roomy.take(MOST_NAMES) {
         let life = context.model.life(LifeIx(tile.tag));
@@ -154,7 +181,7 @@ fn names(context: &Context<'_>, paint: &mut Paint, tiles: &[Tile]) {
         let text = format!("#{}  {}  {label}", life.id, ticks::bytes(life.given.0));
         let text = fit(text.trim_end(), 11.0, tile.rect.w - 24.0);
         let shade = scattered(life.id.0) % SHADES;
-        let ink = context.palette.ink_on(context.palette.shade(tile.class as usize, shade));
+        let ink = context.palette.ink_on(context.palette.varied(coloring.color(tile.class), shade));
         let at = pos(tile.rect.x + 16.0, tile.rect.y + tile.rect.h.min(40.0) / 2.0 + 4.0);
         paint.text(Anchor::Start, at, 11.0, ink, text);
     }

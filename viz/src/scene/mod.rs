@@ -2,10 +2,12 @@
 
 mod act;
 mod acts;
+mod answer;
 mod beside;
 mod carry;
 mod chart;
 mod color;
+mod coloring;
 mod describe;
 mod edge;
 mod findings;
@@ -20,6 +22,8 @@ mod lanes;
 mod listing;
 mod map;
 mod marks;
+mod moves;
+mod notable;
 mod page;
 mod pins;
 mod range;
@@ -27,6 +31,7 @@ mod rows;
 mod scale;
 mod shape;
 mod side;
+mod stack;
 mod state;
 mod strip;
 pub mod ticks;
@@ -35,14 +40,17 @@ mod view;
 mod wrap;
 
 pub use act::{Along, Input};
+pub use answer::{Answer, Lit, Question, Told};
 pub use beside::beside;
-pub use color::{Color, Palette, Theme, source_words};
+pub use color::{Color, Palette, Theme, contrast, source_words};
+pub use coloring::ColorBy;
 pub use describe::{Line, details, headline};
 pub use frame::{Frame, ROW};
 pub use history::History;
 pub use hover::hover;
 pub use listing::Listing;
 pub use marks::Mark;
+pub use notable::Notes;
 pub use page::Page;
 pub use range::Range;
 pub use scale::{Addresses, MapScale, Scale, Stretch};
@@ -105,6 +113,7 @@ pub fn build(model: &Model, view: &View) -> (Scene, Frame) {
     flags::on_map(&context, &mut paint);
     marks::draw(&context, &mut paint);
     flags::selected(&context, &mut paint);
+    answer::draw(&context, &mut paint);
     cursor(&context, &mut paint);
     for area in [frame.chart, frame.strip, frame.map.area] {
         if area.h > 0.0 {
@@ -130,7 +139,7 @@ fn panel(context: &Context<'_>, paint: &mut Paint, area: Rect, caption: &str) {
 
 /// A line at the selected record.
 fn cursor(context: &Context<'_>, paint: &mut Paint) {
-    let Selection::Event(event) = context.view.selection else {
+    let (Selection::Event(event) | Selection::Free(event, _)) = context.view.selection else {
         return;
     };
     let (x, area) = (context.x_of(event), context.frame.map.area);

@@ -64,6 +64,8 @@ pages! {
     Decisions "decisions" "Decisions" over_x: false super::listing::TablePanel(Table::Decisions);
     /// All refusals.
     Refusals "refusals" "Refusals" over_x: false super::listing::TablePanel(Table::Refusals);
+    /// What is wrong, and what else is worth a look.
+    Findings "findings" "Findings" over_x: false super::notable::FindingsPage;
 }
 
 impl Page {
@@ -71,6 +73,12 @@ impl Page {
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|page| page.name() == name)
+    }
+
+    /// Whether it is a list that scrolls.
+    #[must_use]
+    pub fn is_list(self) -> bool {
+        self.table().is_some() || self == Self::Findings
     }
 
     /// The next one, around the end.

@@ -60,7 +60,7 @@ fn digits(records: usize) -> f32 {
 fn chosen(context: &Context<'_>) -> [Option<EventIx>; 2] {
     match context.view.selection {
         Selection::Nothing => [None, None],
-        Selection::Event(event) => [Some(event), None],
+        Selection::Event(event) | Selection::Free(event, _) => [Some(event), None],
         Selection::Life(life) => {
             let life = context.model.life(life);
             [life.born(), life.died()]
@@ -108,7 +108,11 @@ pub(super) fn thumb(context: &Context<'_>, paint: &mut Paint, list: Rect, (first
 /// Each value in as many lines as it needs.
 fn lines(context: &Context<'_>, paint: &mut Paint, area: Rect) {
     let palette = context.palette;
-    let described = describe::details(context.model, context.view.selection);
+    let mut described = describe::details(context.model, context.view.selection);
+    // Behind what is said of it in short, and before the rest.
+    let short = described.iter().position(|line| line.key == "source" || line.key == "what");
+    let place = short.map_or(described.len(), |at| at + 1);
+    described.splice(place..place, super::answer::lines(context.model, context.view));
     if described.is_empty() {
         let hint = "Click an allocation or a record.";
         paint.text(Anchor::Start, pos(area.x, area.y + 12.0), TEXT, palette.dim, hint);

@@ -40,6 +40,9 @@ impl Panel for PoolState {
         paint.text(Anchor::Start, pos(area.x + 10.0, area.y + BAR + 23.0), 10.5, palette.dim, words);
         for (at, line) in lines(context.model, context.view, event, room(area)).iter().enumerate() {
             let base = area.y + LIST + at as f32 * ROW;
+            if line.block.is_some_and(|block| context.view.selection == Selection::Free(event, block)) {
+                paint.rect(Rect { y: base - ROW * 0.7, h: ROW, ..area }, palette.used.fade(70));
+            }
             if let Some(stream) = line.stream {
                 let color = palette.stream(context.model.stream(stream).rank);
                 paint.rect(Rect::between(area.x + 10.0, base - 9.0, area.x + 19.0, base), color);
@@ -60,8 +63,8 @@ impl Panel for PoolState {
         let line = (row >= 0.0)
             .then(|| lines(model, view, event, room(frame.map.area)).into_iter().nth(row as usize))
             .flatten();
-        let last = line.and_then(|line| line.block).and_then(|block| block.last);
-        last.map_or(view.selection, Selection::Life)
+        let block = line.and_then(|line| line.block);
+        block.map_or(view.selection, |block| Selection::Free(event, block))
     }
 
     fn tell(&self, _: &Model, _: &View, _: &Frame, _: Pos) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! What is being looked at: the range, the selection, the size. Inputs change it; the picture follows from it.
 
-use super::{Addresses, Along, Frame, Input, Listing, Mark, Page, Pos, Range, Theme};
-use crate::model::{Axis, EventIx, FindingIx, LifeIx, Model, PoolIx};
+use super::{Addresses, Along, Answer, ColorBy, Frame, Input, Listing, Mark, Notes, Page, Pos, Question, Range, Theme};
+use crate::model::{Axis, By, EventIx, FindingIx, FreeBlock, LifeIx, Model, PoolIx};
 
 /// What is selected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub enum Selection {
     Event(EventIx),
     /// Something that is wrong.
     Finding(FindingIx),
+    /// Memory of the pool that is free after a record.
+    Free(EventIx, FreeBlock),
 }
 
 /// Which parts the picture has.
@@ -70,6 +72,14 @@ pub struct View {
     pub top_finding: usize,
     /// What is looked for, and what the tables show of it.
     pub listing: Listing,
+    /// What the used bytes of the chart are stacked by; `None`: they are not.
+    pub stack: Option<By>,
+    /// What the blocks of the address map are coloured by.
+    pub color: ColorBy,
+    /// What is worth a look.
+    pub notes: Notes,
+    /// What was asked last about the selection, and the answer; see [`View::question`].
+    pub answer: Option<(Question, Answer)>,
     /// The user's marks, in the order of their records.
     pub marks: Vec<Mark>,
 }
@@ -93,6 +103,10 @@ impl View {
             top: 0,
             top_finding: 0,
             listing: Listing::default(),
+            stack: None,
+            color: ColorBy::default(),
+            notes: Notes::default(),
+            answer: None,
             marks: Vec::new(),
         };
         view.fit(model);
@@ -130,12 +144,14 @@ impl View {
             Input::Click(at) => self.click(model, frame, at),
             Input::Fit => self.fit(model),
             Input::FitSelection => self.fit_selection(model),
+            Input::Go => self.go(model),
             Input::Clear => self.selection = Selection::Nothing,
             Input::Scroll(rows) => self.top = scrolled(self.top, rows, model.events.len(), frame.rows()),
             Input::ScrollFindings(rows) => {
                 let findings = model.findings.flags().len();
                 self.top_finding = scrolled(self.top_finding, rows, findings, frame.finding_rows());
             }
+            Input::Step(by) if self.page == Page::Findings => self.step_note(model, frame, by),
             Input::Step(by) => self.step(model, frame, by),
             Input::StepFinding(by) => self.step_finding(model, frame, by),
             Input::StepMark(by) => self.step_mark(model, frame, by),
@@ -147,6 +163,10 @@ impl View {
                 self.fit(model);
             }
             Input::SwitchTheme => self.theme = self.theme.other(),
+            Input::Stack(by) => self.stack = by,
+            Input::NextStack => self.stack = By::after(self.stack),
+            Input::Color(by) => self.color = by,
+            Input::NextColor => self.color = self.color.next(),
             Input::Show(page) => self.show(page),
             Input::NextPage => self.show(self.page.next()),
             Input::ScrollTable(rows) => self.scroll_table(model, frame, rows),
@@ -154,7 +174,7 @@ impl View {
     }
 
     fn show(&mut self, page: Page) {
-        if self.page.table() != page.table() {
+        if self.page.table() != page.table() || page == Page::Findings {
             (self.listing.top, self.listing.sort) = (0, None);
         }
         self.page = page;
@@ -208,7 +228,7 @@ impl View {
             self.show_in_list(model, frame);
             return;
         }
-        if self.click_heading(frame, at) {
+        if self.click_heading(frame, at) || self.click_note(model, frame, at) {
             return;
         }
         if frame.map.area.contains(at) {
@@ -248,7 +268,7 @@ impl View {
     pub fn selected_event(&self, model: &Model) -> Option<EventIx> {
         match self.selection {
             Selection::Nothing => None,
-            Selection::Event(event) => Some(event),
+            Selection::Event(event) | Selection::Free(event, _) => Some(event),
             Selection::Life(life) => model.life(life).born().or_else(|| model.life(life).died()),
             Selection::Finding(finding) => model.findings.flag(finding).map(|flag| flag.second),
         }
@@ -309,6 +329,10 @@ impl View {
         let (from, to) = match self.selection {
             Selection::Nothing => return self.fit(model),
             Selection::Event(event) => (place(event), place(event) + 1.0),
+            Selection::Free(event, block) => {
+                self.fit_addresses(model, block.start, block.end);
+                (place(event), place(event) + 1.0)
+            }
             Selection::Life(life) => {
                 let life = model.life(life);
                 self.fit_addresses(model, life.offset.0, life.end());

@@ -293,3 +293,28 @@ fn one_step(toy: &mut Toy, layers: u64, step: u64) {
         toy.trim(UnmapReason::Threshold);
     }
 }
+
+const LABELS: [&str; 12] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
+
+/// A training run whose blocks carry labels, some far more often than others.
+pub(crate) fn labelled(seed: u64, labels: u64) -> Vec<Stamped<'static>> {
+    let mut records: Vec<Stamped<'static>> = Vec::new();
+    for stamped in training(seed, 4, 30) {
+        if records.len() == 1 {
+            let names = LABELS.iter().take(labels as usize).enumerate();
+            records.extend(names.map(|(at, name)| Stamped {
+                record: Record::LabelDef { label: LabelId(at as u32 + 1), name },
+                ..stamped
+            }));
+        }
+        let record = match stamped.record {
+            Record::Malloc { pool, stream, seq, id, asked, given, offset, source, points, .. } => {
+                let label = LabelId((id.0 * id.0 / 7 % labels) as u32 + 1);
+                Record::Malloc { pool, stream, seq, id, asked, given, offset, source, label, points }
+            }
+            other => other,
+        };
+        records.push(Stamped { record, ..stamped });
+    }
+    records
+}

@@ -6,12 +6,10 @@ use crate::replay::Available;
 use clap::{Arg, ArgGroup, ArgMatches, Command};
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use weir::Capacities;
-use weir_ffi::arenas::HeapArenas;
 use weir_viz::explain::{self, ExplainError, Explanation, What};
 use weir_viz::model::Model;
 use weir_viz::progress::Progress;
-use weir_viz::{rebuild, source};
+use weir_viz::source;
 
 /// Candidates in JSON; the rest are counted.
 const MOST: usize = 1000;
@@ -83,21 +81,15 @@ fn failure(error: ExplainError) -> Failure {
 /// Explains a decision of a log.
 fn explained(model: &Model, what: What, progress: &Progress) -> Result<Explanation, Failure> {
     let event = explain::target(model, what).map_err(failure)?;
-    let capacities = rebuild::capacities(model, event).map_err(|error| failure(error.into()))?;
-    affordable(&capacities).map_err(Failure::Failed)?;
-    explain::explain(model, event, progress, |with| with(HeapArenas::new(capacities).lend())).map_err(failure)
+    affordable(explain::bytes(model, event).map_err(failure)?).map_err(Failure::Failed)?;
+    explain::explain(model, event, progress).map_err(failure)
 }
 
-/// Refuses a runtime for which there is no memory, or which no runtime can be.
-fn affordable(capacities: &Capacities) -> Result<(), String> {
-    let Capacities { streams, blocks, pools, .. } = *capacities;
-    let needed = HeapArenas::bytes(*capacities).filter(|_| streams <= 1 << 16 && pools <= 512 && blocks < 1 << 24);
-    let Some(needed) = needed else {
-        return Err(format!("no runtime has {streams} streams, {pools} pools and {blocks} blocks; the log is damaged"));
-    };
+/// Refuses a runtime for which there is no memory.
+fn affordable(needed: u64) -> Result<(), String> {
     let available = Available::now();
     match [available.machine, available.group].into_iter().flatten().min() {
-        Some(left) if left < needed as u64 => {
+        Some(left) if left < needed => {
             Err(format!("the log's runtime takes {needed} bytes to be rebuilt; {left} are available"))
         }
         _ => Ok(()),

@@ -77,6 +77,11 @@ impl Check {
         report
     }
 
+    /// Whether nothing more comes of it.
+    pub(crate) const fn is_over(&self) -> bool {
+        matches!(self, Self::Done | Self::Failed(_))
+    }
+
     /// How it stands, in words.
     pub(crate) fn words(&self, findings: u64) -> String {
         match (self, findings) {

@@ -2,7 +2,8 @@
 
 use crate::loading::Purpose;
 use eframe::egui::{Event, InputState, Key, Modifiers};
-use weir_viz::scene::{Frame, Input, Page};
+use weir_viz::model::By;
+use weir_viz::scene::{ColorBy, Frame, Input, Page};
 
 /// Part of what is shown that a key moves.
 const KEY_MOVE: f64 = 0.1;
@@ -135,6 +136,7 @@ commands! {
     "Show the allocations" [plain(Key::Num5)] Does::View(Input::Show(Page::Allocations));
     "Show the decisions" [plain(Key::Num6)] Does::View(Input::Show(Page::Decisions));
     "Show the refusals" [plain(Key::Num7)] Does::View(Input::Show(Page::Refusals));
+    "Show the findings" [plain(Key::Num8)] Does::View(Input::Show(Page::Findings));
     "Next view" [plain(Key::V)] Does::View(Input::NextPage);
     "Zoom in" [plain(Key::W), plain(Key::Plus), plain(Key::Equals)] Does::View(Input::Closer { factor: KEY_ZOOM });
     "Zoom out" [plain(Key::S), plain(Key::Minus)] Does::View(Input::Closer { factor: 1.0 / KEY_ZOOM });
@@ -142,6 +144,7 @@ commands! {
     "To the right" [plain(Key::D), plain(Key::ArrowRight)] aside(KEY_MOVE);
     "Show all" [plain(Key::Num0), plain(Key::Home)] Does::View(Input::Fit);
     "Show selection" [plain(Key::F)] Does::View(Input::FitSelection);
+    "Show the selection in the address map" [plain(Key::Enter)] Does::View(Input::Go);
     "Undo a zoom" [plain(Key::Backspace)] Does::Undo;
     "Next record" [plain(Key::Period), plain(Key::ArrowDown)] Does::View(Input::Step(1));
     "Previous record" [plain(Key::Comma), plain(Key::ArrowUp)] Does::View(Input::Step(-1));
@@ -159,6 +162,16 @@ commands! {
     "Previous match" [shift(Key::F3, true)] Does::Find(-1);
     "Records or time along x" [plain(Key::T)] Does::View(Input::SwitchAxis);
     "Next pool" [plain(Key::P)] Does::View(Input::NextPool);
+    "Next way to stack the chart" [plain(Key::K)] Does::View(Input::NextStack);
+    "Stack the chart by label" [] Does::View(Input::Stack(Some(By::Label)));
+    "Stack the chart by stream" [] Does::View(Input::Stack(Some(By::Stream)));
+    "Stack the chart by size" [] Does::View(Input::Stack(Some(By::Size)));
+    "Do not stack the chart" [] Does::View(Input::Stack(None));
+    "Next colouring of the map" [plain(Key::C)] Does::View(Input::NextColor);
+    "Colour the map by stream" [] Does::View(Input::Color(ColorBy::Stream));
+    "Colour the map by label" [] Does::View(Input::Color(ColorBy::Label));
+    "Colour the map by age" [] Does::View(Input::Color(ColorBy::Age));
+    "Colour the map by source" [] Does::View(Input::Color(ColorBy::Source));
     "Light or dark" [plain(Key::L)] Does::View(Input::SwitchTheme);
     "Open a log" [ctrl(Key::O)] Does::Open(Purpose::Open);
     "Open a log beside this one" [ctrl(Key::B)] Does::Open(Purpose::Beside);

@@ -162,7 +162,7 @@ impl Desk {
         };
         let scale = document.picture.scale;
         let written: Result<(), PictureError> = match both {
-            Some(both) => cli::export_beside(both.map(|one| (&one.opened, &one.view)), &out, scale),
+            Some(both) => cli::export_beside(both.map(|one| (&*one.opened, &one.view)), &out, scale),
             None => cli::export(&document.opened, &document.view, &out, scale),
         };
         match written {

@@ -1,5 +1,6 @@
 //! A log in the window: what is being looked at of it, and the picture of that.
 
+use crate::asking::Asking;
 use crate::check::Check;
 use crate::command;
 use crate::input;
@@ -8,15 +9,17 @@ use crate::paint::{self, Piece};
 use crate::theme;
 use eframe::egui::{self, Context, Sense, Ui, Vec2};
 use std::path::PathBuf;
+use std::sync::Arc;
+use weir_viz::check::Report;
 use weir_viz::cli::{self, Picture, PictureError};
 use weir_viz::model::{EventIx, Model};
-use weir_viz::scene::{self, Frame, History, Input, Parts, Pos, Scene, Size, Theme, View, pos};
+use weir_viz::scene::{self, Answer, Frame, History, Input, Parts, Pos, Scene, Size, Theme, View, pos};
 use weir_viz::session::{Look, Session};
 use weir_viz::source::Opened;
 
 /// A log, what is being looked at, and the picture of that.
 pub(crate) struct Document {
-    pub(crate) opened: Opened,
+    pub(crate) opened: Arc<Opened>,
     pub(crate) view: View,
     pub(crate) check: Check,
     /// How it was asked to look.
@@ -25,6 +28,10 @@ pub(crate) struct Document {
     pub(crate) file: PathBuf,
     pub(crate) history: History,
     drawn: Option<Drawn>,
+    /// What is worked out beside the window.
+    pub(crate) asking: Asking,
+    /// What the check found, until it can be put into the log.
+    report: Option<Report>,
     /// Where the pointer is on the picture.
     pointer: Option<Pos>,
     session: Option<Kept>,
@@ -55,7 +62,7 @@ impl Document {
     pub(crate) fn new(loaded: Loaded, file: PathBuf, picture: Picture) -> Result<Self, PictureError> {
         let view = cli::view(&loaded.opened, &picture)?;
         Ok(Self {
-            opened: loaded.opened,
+            opened: Arc::new(loaded.opened),
             before: view.clone(),
             view,
             check: Check::Due(loaded.bytes),
@@ -63,6 +70,8 @@ impl Document {
             file,
             history: History::default(),
             drawn: None,
+            asking: Asking::default(),
+            report: None,
             pointer: None,
             session: None,
         })
@@ -73,12 +82,13 @@ impl Document {
         let mut view = cli::view(&opened, &Picture { title: self.picture.title.clone(), ..Picture::default() })?;
         view.size = self.view.size;
         view.look_as(&opened.model, &self.view, &self.opened.model);
-        (self.view, self.opened, self.drawn) = (view, opened, None);
+        (self.view, self.opened, self.drawn) = (view, Arc::new(opened), None);
+        self.asking.grow();
         Ok(())
     }
 
     /// The log.
-    pub(crate) const fn model(&self) -> &Model {
+    pub(crate) fn model(&self) -> &Model {
         &self.opened.model
     }
 
@@ -140,10 +150,12 @@ impl Document {
 
     /// Takes over what the check found, once that is there.
     fn take_findings(&mut self) {
-        let Some(report) = self.check.take() else {
+        self.report = self.report.take().or_else(|| self.check.take());
+        // While an answer is being worked out, the log is not changed.
+        let (Some(opened), true) = (Arc::get_mut(&mut self.opened), self.report.is_some()) else {
             return;
         };
-        self.opened.model.take_findings(report);
+        opened.model.take_findings(self.report.take().unwrap_or_default());
         self.drawn = None;
         if let Err(error) = cli::go_to_finding(&mut self.view, &self.opened, &self.picture) {
             self.view.notices.push(error.to_string());
@@ -153,6 +165,13 @@ impl Document {
     /// A frame begins: what changes from here on is one step.
     pub(crate) fn begin_frame(&mut self, ui: &Ui) {
         self.take_findings();
+        if self.report.is_none() {
+            self.asking.step(&self.opened, &mut self.view, ui.ctx());
+            self.asking.notes(&self.opened, &mut self.view, ui.ctx());
+        }
+        if self.check.is_over() && self.report.is_none() && self.asking.pending(&self.opened, ui.ctx()) {
+            self.drawn = None;
+        }
         if self.picture.follows_system {
             self.view.theme = theme::of_system(ui);
         }
@@ -258,11 +277,16 @@ impl Document {
         let selected = scene::details(model, view.selection).into_iter().take(3).map(|line| line.value);
         let selected: Vec<String> = selected.collect();
         let selected = if selected.is_empty() { "nothing".to_owned() } else { selected.join(", ") };
+        let told = match &view.answer {
+            Some((_, Answer::Told(told))) => told.lines.first().map(|line| format!("; {}", line.value)),
+            Some((_, Answer::Working)) | None => None,
+        };
         format!(
-            "{}: {} of {} records in sight; selected: {selected}",
+            "{}: {} of {} records in sight; selected: {selected}{}",
             view.page.title(),
             past - first,
-            model.events.len()
+            model.events.len(),
+            told.unwrap_or_default()
         )
     }
 

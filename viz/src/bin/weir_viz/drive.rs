@@ -17,7 +17,7 @@ use weir_viz::follow::Feed;
 use weir_viz::model::LifeIx;
 use weir_viz::scene::{Page, Selection, Theme};
 
-struct Person(Harness<'static, App>);
+pub(crate) struct Person(Harness<'static, App>);
 
 impl Person {
     fn new(file: &Path) -> Self {
@@ -25,7 +25,7 @@ impl Person {
     }
 
     /// At this window.
-    fn at(app: App) -> Self {
+    pub(crate) fn at(app: App) -> Self {
         let builder = Harness::builder().with_size(vec2(1400.0, 900.0));
         let mut person = Self(builder.build_ui_state(|ui, app: &mut App| app.show(ui), app));
         person.wait();
@@ -36,32 +36,40 @@ impl Person {
         self.0.run_steps(12);
     }
 
-    fn app(&self) -> &Document {
+    pub(crate) fn app(&self) -> &Document {
         self.0.state().document().expect("a log")
     }
 
-    fn click(&mut self, name: &str) {
+    pub(crate) fn click(&mut self, name: &str) {
         self.0.get_by_label(name).click();
         self.wait();
     }
 
-    fn press(&mut self, key: Key) {
+    pub(crate) fn press(&mut self, key: Key) {
         self.0.key_press(key);
         self.wait();
     }
 
-    fn control(&mut self, key: Key) {
+    pub(crate) fn control(&mut self, key: Key) {
         self.0.key_press_modifiers(Modifiers::COMMAND, key);
         self.wait();
     }
 
-    fn write(&mut self, text: &str) {
+    /// Until what the selection asks is answered.
+    pub(crate) fn wait_for_answer(&mut self) {
+        if let Some(document) = self.0.state_mut().document_mut() {
+            document.asking.wait();
+        }
+        self.wait();
+    }
+
+    pub(crate) fn write(&mut self, text: &str) {
         self.0.event(Event::Text(text.to_owned()));
         self.wait();
     }
 
     /// Whether something with this name is there.
-    fn sees(&self, part: &str) -> bool {
+    pub(crate) fn sees(&self, part: &str) -> bool {
         self.0.query_all_by_label_contains(part).next().is_some()
     }
 }
@@ -78,7 +86,7 @@ fn every_page_is_reached_by_its_name_and_by_its_key() {
         assert_eq!(person.app().view.page, *page);
         assert!(person.sees(&format!("{}: 82 of 82 records in sight", page.title())), "{page:?}");
     }
-    let keys = [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6, Key::Num7];
+    let keys = [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6, Key::Num7, Key::Num8];
     for (key, page) in keys.into_iter().zip(Page::ALL) {
         person.press(key);
         assert_eq!(person.app().view.page, *page);

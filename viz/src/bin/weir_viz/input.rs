@@ -72,7 +72,7 @@ fn wheel(input: &InputState, view: &View, frame: &Frame, at: Pos, out: &mut Vec<
         }
         return;
     }
-    if view.page.table().is_some() && frame.map.area.contains(at) {
+    if view.page.is_list() && frame.map.area.contains(at) {
         if scroll.y != 0.0 {
             out.push(Input::ScrollTable(f64::from(-scroll.y / ROW)));
         }

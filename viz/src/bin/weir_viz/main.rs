@@ -1,6 +1,7 @@
 //! `weir-viz [FILE]`: opens a window on an event log. With `--screenshot OUT` it writes the picture instead.
 
 mod app;
+mod asking;
 mod bars;
 mod check;
 mod chooser;
@@ -9,6 +10,8 @@ mod desk;
 mod document;
 #[cfg(all(test, feature = "drive"))]
 mod drive;
+#[cfg(all(test, feature = "drive"))]
+mod drive_views;
 mod failure;
 mod following;
 mod input;
