@@ -1,6 +1,6 @@
 //! What a window keeps of a log, in a file beside it: the range, the page, filters, the user's marks.
 //!
-//! A further thing to keep is a line in [`FIELDS`]. Each is read for itself: what makes no sense is left out and told, and
+//! A further thing to keep is a line in the table `FIELDS`. Each is read for itself: what makes no sense is left out and told, and
 //! the file with it is put aside before another takes its place. What this version does not know is kept as it is.
 
 use crate::model::{Axis, By, EventIx, Model, PoolIx};

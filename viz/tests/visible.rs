@@ -138,11 +138,11 @@ fn chart_is_complete(model: &Model, records: &[Stamped<'_>], scene: &Scene, fram
     let (all, area) = (used(records), frame.chart);
     let line = rects(scene, Theme::Light.palette().used);
     let mut largest = vec![0_u64; area.w as usize];
-    for at in 0..all.len() {
+    for (at, used) in all.iter().enumerate() {
         let place = model.events.position(view.axis, EventIx(at as u32)) as f64;
         let column = frame.map.x.pixel(place) - area.x;
         if place >= view.x.from && place < view.x.to && (column as usize) < largest.len() {
-            largest[column as usize] = largest[column as usize].max(all[at]);
+            largest[column as usize] = largest[column as usize].max(*used);
         }
     }
     let tops: Vec<Option<f32>> = (0..largest.len())

@@ -18,6 +18,7 @@ mod latency;
 mod libs;
 mod manual;
 mod name;
+mod pictures;
 mod replay;
 mod report;
 mod sanitize;
@@ -41,7 +42,7 @@ struct Entry {
     run: fn(&ArgMatches) -> Result<(), Failure>,
 }
 
-const ALL: [Entry; 24] = [
+const ALL: [Entry; 25] = [
     Entry { parser: demo::parser, run: demo::run },
     Entry { parser: replay::parser, run: replay::run },
     Entry { parser: viz::parser, run: viz::run },
@@ -59,6 +60,7 @@ const ALL: [Entry; 24] = [
     Entry { parser: bench::parser, run: bench::run },
     Entry { parser: size::parser, run: size::run },
     Entry { parser: gpu::parser, run: gpu::run },
+    Entry { parser: pictures::parser, run: pictures::run },
     Entry { parser: test::parser, run: test::run },
     Entry { parser: ci::parser, run: ci::run },
     Entry { parser: libs::parser, run: libs::run },

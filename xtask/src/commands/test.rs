@@ -1,6 +1,6 @@
 //! `test`: every test of the workspace.
 
-use crate::commands::{firmware, no_install};
+use crate::commands::{firmware, no_install, pictures};
 use crate::failure::Failure;
 use crate::packages::{BROWSER, C_COMPILER, CXX_COMPILER, DISPLAY, Need, Permission, READERS, System, WINDOW};
 use crate::project;
@@ -36,6 +36,8 @@ pub(crate) fn all(system: &System) -> Result<(), Failure> {
     // With its window, most of which is tested without one.
     let mut command = project::cargo(["test", "--package", "weir-viz", "--features", "drive,parquet"]);
     step::run("tests of the viewer", &mut command)?;
+    step::header("pictures of the README");
+    pictures::draw_all(&project::output("pictures"))?;
     if c == Part::Skip {
         let mut command = project::cargo(["test", "--package", "weir-ffi", "--lib"]);
         step::run("tests of the drivers that need no C compiler", &mut command)?;
