@@ -1,8 +1,8 @@
 //! What a rebuilt runtime lives in: arenas of the capacities that its log states, from the process's heap.
 
 use weir::slots::{
-    Bins, Block, ClockRows, Empty, EventSlot, Granule, HeadWord, Link, MarkerState, Name, PoolSlot, StreamSlot,
-    bins_for, heads_for, words_for,
+    Bins, Block, ClockRows, Empty, EventSlot, Granule, HeadWord, Link, MarkerState, Name, PoolSlot, Singles,
+    StreamSlot, bins_for, heads_for, words_for,
 };
 use weir::trace::{LogStamps, Page};
 use weir::units::Seq;
@@ -62,6 +62,7 @@ storage! {
     stream_stamps: u64;
     pool_stamps: u64;
     label_stamps: u64;
+    singles: Singles;
 }
 
 impl Counts {
@@ -99,6 +100,7 @@ impl Counts {
             stream_stamps: c.streams,
             pool_stamps: c.pools,
             label_stamps: c.labels,
+            singles: 1,
         })
     }
 }
@@ -144,6 +146,7 @@ impl Storage {
                 pools: &mut self.pool_stamps,
                 labels: &mut self.label_stamps,
             },
+            singles: &mut self.singles[0],
         };
         arenas.clear();
         arenas
