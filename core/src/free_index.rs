@@ -376,6 +376,9 @@ impl<'a> FreeIndex<'a> {
         (from, span): (&Key, Span),
         scope: &impl Scope,
     ) -> Option<usize> {
+        if cfg!(feature = "compact") {
+            return self.first(blocks, home, (from, span), scope);
+        }
         let (bin, words) = (Bin { kind: home, bin: span.first }, self.bins.get(home).words & span.words());
         let mut next = self.heads.next_filled(bin, words, |least| scope.admits(least));
         if next == Some(bin) {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Work that is over sooner is not told of.
+/// Work that is over sooner is not told of on a terminal.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -20,7 +20,7 @@ pub enum When {
     /// Where standard error is a terminal: in one line there, which is gone when the work is over.
     #[default]
     Terminal,
-    /// Elsewhere, too: a line each second.
+    /// Elsewhere, too: a line at the first look, and one each second.
     Always,
     /// Never.
     Never,
@@ -47,9 +47,10 @@ pub fn show(progress: &Progress, when: When) {
 
 fn watch(progress: &Progress, terminal: bool) {
     let mut last: Option<Instant> = None;
+    let patience = if terminal { PATIENCE } else { Duration::ZERO };
     loop {
         std::thread::sleep(PAUSE);
-        match (line(&progress.seen()), terminal) {
+        match (line(&progress.seen(), patience), terminal) {
             (Some(line), true) => redraw(&line),
             (None, true) => clear(),
             (Some(line), false) if last.is_none_or(|last| last.elapsed() >= SELDOM) => {
@@ -61,9 +62,9 @@ fn watch(progress: &Progress, terminal: bool) {
     }
 }
 
-/// All tasks in one line, once one of them takes long.
-fn line(seen: &[Seen]) -> Option<String> {
-    let long = seen.iter().any(|seen| seen.elapsed >= PATIENCE);
+/// All tasks in one line, once one of them takes so long.
+fn line(seen: &[Seen], patience: Duration) -> Option<String> {
+    let long = seen.iter().any(|seen| seen.elapsed >= patience);
     long.then(|| seen.iter().map(Seen::words).collect::<Vec<_>>().join("; "))
 }
 
@@ -152,9 +153,9 @@ mod tests {
             total: Some(4),
             elapsed: Duration::from_millis(seconds),
         };
-        assert_eq!(line(&[]), None);
-        assert_eq!(line(&[seen("reading", 499)]), None);
-        let both = line(&[seen("reading", 500), seen("checking", 100)]);
+        assert_eq!(line(&[], PATIENCE), None);
+        assert_eq!(line(&[seen("reading", 499)], PATIENCE), None);
+        let both = line(&[seen("reading", 500), seen("checking", 100)], PATIENCE);
         assert_eq!(both.as_deref(), Some("reading 75 %, 6 records/s; checking 75 %, 30 records/s"));
     }
 }

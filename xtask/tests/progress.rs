@@ -35,7 +35,7 @@ impl Drop for Folder {
     }
 }
 
-/// What a replay of many replays says, which takes more than a second.
+/// What a replay of many replays says, which takes many looks.
 fn said(progress: &str) -> String {
     let output = xtask("replay --min-capacity --lag 300").arg(trace()).arg(progress).output().expect("xtask runs");
     assert!(output.status.success() && !output.stdout.is_empty());

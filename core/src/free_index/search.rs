@@ -275,6 +275,7 @@ impl<'b, 'a, R: Ord + Copy> Search<'b, 'a, R> {
     }
 
     /// Offers the block that was found, or one of its size that was freed earlier, but costs less.
+    #[cfg_attr(feature = "compact", inline(always))]
     fn offer_cheapest(
         &mut self,
         index: &FreeIndex<'_>,

@@ -85,6 +85,8 @@ probe! {
         rt.malloc_async(PoolId::from_raw(pool), Bytes(size), StreamId::from_raw(stream));
     probe_malloc_labelled(rt: Threads, pool: u64, size: u64, stream: u64, label: u32) =>
         rt.malloc_labelled(PoolId::from_raw(pool), Bytes(size), StreamId::from_raw(stream), LabelId(label));
+    probe_malloc_with(rt: Threads, pool: u64, size: u64, stream: u64, label: u32) =>
+        rt.malloc_with(PoolId::from_raw(pool), Bytes(size), StreamId::from_raw(stream), LabelId(label), |error| { black_box(error); });
     probe_free_async(rt: Threads, ptr: u64, stream: u64) => rt.free_async(DevicePtr(ptr), StreamId::from_raw(stream));
     probe_free_to(rt: Threads, pool: u64, ptr: u64, stream: u64) =>
         rt.free_to(PoolId::from_raw(pool), DevicePtr(ptr), StreamId::from_raw(stream));
@@ -106,6 +108,8 @@ probe! {
     probe_with_sink(rt: Threads) => rt.with_sink(|sink| *sink);
     probe_try_malloc_async(rt: Threads, pool: u64, size: u64, stream: u64) =>
         rt.try_malloc_async(PoolId::from_raw(pool), Bytes(size), StreamId::from_raw(stream));
+    probe_try_malloc_with(rt: Threads, pool: u64, size: u64, stream: u64) =>
+        rt.try_malloc_with(PoolId::from_raw(pool), Bytes(size), StreamId::from_raw(stream), |error| { black_box(error); });
     probe_try_free_async(rt: Threads, ptr: u64, stream: u64) =>
         rt.try_free_async(DevicePtr(ptr), StreamId::from_raw(stream));
     probe_local_malloc_async(rt: Thread, pool: u64, size: u64, stream: u64) =>
