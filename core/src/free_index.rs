@@ -359,12 +359,10 @@ impl<'a> FreeIndex<'a> {
     fn first(&self, blocks: &Blocks<'_>, home: usize, (from, span): (&Key, Span), scope: &impl Scope) -> Option<usize> {
         let bin = Bin { kind: home, bin: span.first };
         // What is sought is often just there.
-        let there = self.first_in(blocks, bin, from, scope);
-        there.or_else(|| {
-            let words = self.bins.get(home).words & span.words();
-            let next = self.heads.next_filled(bin.next(), words, |least| scope.admits(least));
-            self.first_beyond(blocks, next, (words, span.last), scope)
-        })
+        if let Some(slot) = self.first_in(blocks, bin, from, scope) {
+            return Some(slot);
+        }
+        self.first_behind(blocks, bin, span, scope)
     }
 
     /// The same, where a head seldom holds what the scope takes.
@@ -379,16 +377,17 @@ impl<'a> FreeIndex<'a> {
         if cfg!(feature = "compact") {
             return self.first(blocks, home, (from, span), scope);
         }
-        let (bin, words) = (Bin { kind: home, bin: span.first }, self.bins.get(home).words & span.words());
-        let mut next = self.heads.next_filled(bin, words, |least| scope.admits(least));
-        if next == Some(bin) {
-            let there = self.first_in(blocks, bin, from, scope);
-            if there.is_some() {
-                return there;
-            }
-            next = self.heads.next_filled(bin.next(), words, |least| scope.admits(least));
+        let (first, words) = (Bin { kind: home, bin: span.first }, self.bins.get(home).words & span.words());
+        let bin = self.heads.next_filled(first, words, |least| scope.admits(least))?;
+        if bin.bin > span.last {
+            return None;
         }
-        self.first_beyond(blocks, next, (words, span.last), scope)
+        let there = if bin == first {
+            self.first_in(blocks, bin, from, scope)
+        } else {
+            self.heads.head(bin).slot().and_then(|root| blocks.first_of(root, scope))
+        };
+        there.or_else(|| self.first_behind(blocks, bin, span, scope))
     }
 
     /// The first block of a bin from a key on.
@@ -402,18 +401,14 @@ impl<'a> FreeIndex<'a> {
         blocks.first_from(root, from, scope)
     }
 
-    /// The first block of a bin and those behind it, in which everything is larger than what is sought.
+    /// The first block behind a bin, where everything is larger than what is sought.
     #[inline(always)]
-    fn first_beyond(
-        &self,
-        blocks: &Blocks<'_>,
-        mut next: Option<Bin>,
-        (words, last): (u64, usize),
-        scope: &impl Scope,
-    ) -> Option<usize> {
+    fn first_behind(&self, blocks: &Blocks<'_>, bin: Bin, span: Span, scope: &impl Scope) -> Option<usize> {
+        let words = self.bins.get(bin.kind).words & span.words();
+        let mut bin = bin;
         loop {
-            let bin = next?;
-            if bin.bin > last {
+            bin = self.heads.next_filled(bin.next(), words, |least| scope.admits(least))?;
+            if bin.bin > span.last {
                 return None;
             }
             if let Some(root) = self.heads.head(bin).slot()
@@ -421,7 +416,6 @@ impl<'a> FreeIndex<'a> {
             {
                 return Some(slot);
             }
-            next = self.heads.next_filled(bin.next(), words, |least| scope.admits(least));
         }
     }
 

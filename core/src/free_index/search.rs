@@ -84,6 +84,7 @@ impl FreeIndex<'_> {
 
     /// The closest size from `size` on, below `below`, among what is let through by sight and by `fits`. Blocks are judged
     /// one by one, [`LOOKS`] in all and no more than an eighth of them of one kind. O(LOOKS * levels + kinds).
+    #[cfg_attr(feature = "compact", inline(never))]
     pub(crate) fn best_of_some<R: Ord + Copy>(
         &self,
         blocks: &Blocks<'_>,
