@@ -70,6 +70,12 @@ pub fn abandon() {
     std::mem::forget(partial);
 }
 
+/// Whether two names are one file, by way of links or not. A file that is not there yet is no other.
+#[must_use]
+pub fn is_same(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
+
 /// Has a file written under a second name, so that there is never half of it. A link is followed, and what is no file, as
 /// a device or a pipe is none, is written to as it is.
 ///

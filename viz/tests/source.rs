@@ -165,6 +165,11 @@ fn screenshots_are_written_or_refused_as_a_whole() {
     assert!(std::fs::read_to_string(&csv).unwrap().lines().nth(1).unwrap().starts_with("9,"));
     let other = out("shot.gif");
     assert!(matches!(cli::screenshot(&log, &other, &picture, &Progress::default()), Err(PictureError::Ending(_))));
+    let as_picture = log.with_extension("svg");
+    std::fs::rename(&log, &as_picture).unwrap();
+    let itself = cli::screenshot(&as_picture, &as_picture, &picture, &Progress::default());
+    assert!(matches!(itself, Err(PictureError::Same(_))), "{itself:?}");
+    std::fs::rename(&as_picture, &log).unwrap();
     assert!(!other.exists());
     let nowhere = Path::new("/no/such/place/x.png");
     assert!(matches!(cli::screenshot(&log, nowhere, &picture, &Progress::default()), Err(PictureError::Write(..))));

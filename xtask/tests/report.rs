@@ -87,6 +87,28 @@ fn conditions_decide_the_exit_status() {
     assert_eq!(xtask(&["report", "/no/such/file"], &[]).status.code(), Some(2));
 }
 
+#[cfg(unix)]
+#[test]
+fn no_output_takes_the_place_of_the_log() {
+    let folder = Folder::new("spared");
+    let log = log(&folder);
+    let before = std::fs::read(&log).expect("is there");
+    let link = folder.0.join("link.svg");
+    std::os::unix::fs::symlink(&log, &link).expect("a link");
+    let refused = |words: &[&str], files: &[&Path]| {
+        let output = xtask(words, files);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && text.contains("name another file"), "{words:?}: {text}");
+        assert_eq!(std::fs::read(&log).expect("is there"), before, "{words:?}");
+    };
+    for option in ["--html", "--svg"] {
+        refused(&["report", "FILE", option, "FILE"], &[&log, &log]);
+        refused(&["report", "FILE", option, "FILE"], &[&log, &link]);
+    }
+    let out = folder.0.join("both");
+    refused(&["report", "FILE", "--html", "FILE", "--svg", "FILE"], &[&log, &out, &out]);
+}
+
 #[test]
 fn what_is_written_is_the_same_every_time() {
     let folder = Folder::new("same");

@@ -131,6 +131,8 @@ pub enum PictureError {
     },
     /// The name of the file to write ends neither in `.png` nor in `.svg` nor in `.csv`.
     Ending(PathBuf),
+    /// The file to write is the log itself.
+    Same(PathBuf),
     /// What is shown is no table.
     NoTable(Page),
     /// Two logs side by side are no table.
@@ -158,6 +160,7 @@ impl fmt::Display for PictureError {
                 write!(f, "there is no finding {asked}: the list has {findings}, counted from 1")
             }
             Self::NoPool { asked, pools } => write!(f, "there is no pool {asked}: the log has {pools}, counted from 1"),
+            Self::Same(path) => write!(f, "{}: that is the log itself; name another file", path.display()),
             Self::Ending(path) => write!(f, "{}: expected a name that ends in .png, .svg or .csv", path.display()),
             Self::NoTable(page) => {
                 write!(
@@ -291,6 +294,7 @@ pub fn screenshot_beside(
     if Form::of(out)? == Form::Csv {
         return Err(PictureError::TwoTables);
     }
+    spare(&logs, out)?;
     let size = Size { w: (picture.size.w / 2.0).floor(), ..picture.size };
     let half = Picture { size, ..picture.clone() };
     let opened = [open_checked(logs[0], &picture.part, progress)?, open_checked(logs[1], &picture.part, progress)?];
@@ -339,6 +343,11 @@ fn open_checked(log: &Path, part: &Part, progress: &Progress) -> Result<Opened, 
     })
 }
 
+/// Logs are not written over, by way of a link neither.
+fn spare(logs: &[&Path], out: &Path) -> Result<(), PictureError> {
+    if logs.iter().any(|log| output::is_same(log, out)) { Err(PictureError::Same(out.to_owned())) } else { Ok(()) }
+}
+
 /// Writes the picture of a log, a PNG or an SVG by the name's ending. Answers what was damaged in the log, a few lines;
 /// the picture shows the rest.
 ///
@@ -347,6 +356,7 @@ fn open_checked(log: &Path, part: &Part, progress: &Progress) -> Result<Opened, 
 /// written then.
 pub fn screenshot(log: &Path, out: &Path, picture: &Picture, progress: &Progress) -> Result<Vec<String>, PictureError> {
     Form::of(out)?;
+    spare(&[log], out)?;
     let opened = open_checked(log, &picture.part, progress)?;
     let _task = progress.begin("drawing", Unit::Nothing, None);
     let mut view = view(&opened, picture)?;

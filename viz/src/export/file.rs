@@ -43,7 +43,7 @@ pub fn file(
     out: &Path,
     progress: &Progress,
 ) -> Result<Vec<String>, ExportError> {
-    if matches!((log.canonicalize(), out.canonicalize()), (Ok(log), Ok(out)) if log == out) {
+    if output::is_same(log, out) {
         return Err(ExportError::Same(out.to_owned()));
     }
     let bytes = source::load_part(log, part, progress).map_err(ExportError::Source)?;

@@ -11,6 +11,7 @@ use clap::ArgMatches;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use weir_viz::import::{self, Program};
+use weir_viz::output;
 
 pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     let options = options(arguments)?;
@@ -52,9 +53,8 @@ fn adopted(program: &Program, options: Options, arguments: &ArgMatches) -> Optio
 
 /// Refuses to write the event log over the log that is read.
 fn spare(file: &Path, log: Option<&Path>) -> Result<(), Failure> {
-    let place = |path: &Path| path.canonicalize().ok();
-    match (place(file), log.and_then(place)) {
-        (Some(file), Some(log)) if file == log => {
+    match log {
+        Some(log) if output::is_same(file, log) => {
             let text = format!("--log {}: that is the log to be replayed; name another file", log.display());
             Err(Failure::Unreadable(text))
         }

@@ -68,6 +68,8 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     let conditions = texts.map(|text| Expression::parse(text).map_err(|error| wrong(&error)));
     let conditions: Vec<Expression> = conditions.collect::<Result<_, _>>()?;
     let file = arguments.get_one::<PathBuf>("file").cloned().unwrap_or_default();
+    let outs: Vec<&PathBuf> = ["html", "svg"].into_iter().filter_map(|name| arguments.get_one(name)).collect();
+    spare(&file, &outs)?;
     let (opened, report) = report::open(&file, &super::part(arguments), &progress::handle(arguments))
         .map_err(|error| Failure::Unreadable(error.to_string()))?;
     let figures = report::figures(&report);
@@ -75,6 +77,19 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     print(arguments, &report, &opened)?;
     held.iter().for_each(|line| tell!("condition holds: {line}"));
     if held.is_empty() { Ok(()) } else { Err(Failure::Said(1)) }
+}
+
+/// The log is not written over, by way of a link neither, nor one output by the other.
+fn spare(log: &Path, outs: &[&PathBuf]) -> Result<(), Failure> {
+    if let Some(out) = outs.iter().find(|out| output::is_same(log, out)) {
+        return Err(Failure::Unreadable(format!("{}: that is the log itself; name another file", out.display())));
+    }
+    match outs {
+        [one, other] if one == other || output::is_same(one, other) => {
+            Err(Failure::Unreadable(format!("{}: named for two outputs; name another file for one", other.display())))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn wrong(error: &report::ExpressionError) -> Failure {
