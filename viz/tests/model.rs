@@ -4,6 +4,7 @@ mod common;
 
 use common::{GRANULE, POOL, Random, Tape};
 use std::collections::{BTreeMap, BTreeSet};
+use weir::driver::{DriverCall, DriverError, DriverErrorKind};
 use weir::error::Point;
 use weir::id::{AllocId, LabelId};
 use weir::trace::{Points, Record, Source, Stamped, UnmapReason};
@@ -246,6 +247,27 @@ fn holes_in_a_log_leave_a_sound_model() {
             assert!(sure.windows(2).all(|p| p[0].1 <= p[1].0), "seed {seed}, record {i}");
         }
     }
+}
+
+/// An undoing is written before the driver does it: what the driver refuses to unmap stays, the lowest granules of it.
+#[test]
+fn what_an_undoing_could_not_unmap_stays_mapped() {
+    let mut tape = Tape::begin(1 << 40, 0, 1);
+    let failed = |call| Record::DriverFailed { error: DriverError { call, code: -1, kind: DriverErrorKind::Failed } };
+    tape.map(4 * GRANULE, 3);
+    tape.unmap(4 * GRANULE, 3, UnmapReason::Undo);
+    tape.push(failed(DriverCall::Unmap));
+    tape.push(Record::Quarantined { pool: POOL, granules: 2 });
+    // The last record's place, among those that are no definitions.
+    let kept = tape.records.last().map_or(0, |last| last.number) as u32;
+    // One that could not be destroyed is not mapped, whatever was undone before.
+    tape.push(failed(DriverCall::Destroy));
+    tape.push(Record::Quarantined { pool: POOL, granules: 1 });
+    tape.unmap(4 * GRANULE, 2, UnmapReason::Undo);
+    let model = Model::of(tape.records.iter().copied());
+    assert!(model.oddities.is_empty(), "{:?}", model.oddities);
+    let reserved = |record: u32| model.state(PoolIx(0), EventIx(record)).reserved;
+    assert_eq!([kept - 2, kept, kept + 2, kept + 3].map(reserved), [0, 2 * GRANULE, 2 * GRANULE, 0]);
 }
 
 #[test]
