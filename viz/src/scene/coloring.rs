@@ -1,7 +1,7 @@
 //! What the blocks of the address map are coloured by: classes, their colours and their names.
 
 use super::{Color, Context, Palette, View, map::stream_name, source_words, ticks};
-use crate::model::{Axis, By, EventIx, Groups, Life, LifeIx, MOST_GROUPS, Model, Summed};
+use crate::model::{Axis, By, EventIx, Groups, Life, LifeIx, MOST_GROUPS, Model, StreamIx, Summed};
 use weir::trace::Source;
 
 /// What the blocks of the address map are coloured by.
@@ -115,11 +115,21 @@ impl<'m> Coloring<'m> {
         }
     }
 
-    /// The classes that there may be, by name.
-    pub(super) fn legend(&self, view: &View) -> Vec<(String, Color)> {
+    /// The classes that there may be, by name: the first of them, and how many there are.
+    fn legend(&self, view: &View, most: usize) -> (Vec<(String, Color)>, usize) {
+        if self.by == ColorBy::Stream {
+            return streams(self.model, self.palette, most);
+        }
+        let all = self.classes(view);
+        let count = all.len();
+        (all.into_iter().take(most).collect(), count)
+    }
+
+    /// The classes but streams, which a log may have thousands of.
+    fn classes(&self, view: &View) -> Vec<(String, Color)> {
         let named = |class: usize, name: String| (name, self.color(class as u32));
         match self.by {
-            ColorBy::Stream => streams(self.model, self.palette),
+            ColorBy::Stream => Vec::new(),
             ColorBy::Label => {
                 let groups = self.groups.map_or(&[][..], Groups::all).iter().enumerate();
                 groups.map(|(at, group)| named(at, group.name.clone())).collect()
@@ -130,7 +140,8 @@ impl<'m> Coloring<'m> {
                 let there = |(at, source): (usize, &Source)| {
                     (!pool.by_source[at].is_empty()).then(|| named(at, source_words(*source).to_owned()))
                 };
-                let unknown = pool.lives.iter().any(|life| self.model.life(*life).source.is_none());
+                let known: usize = pool.by_source.iter().map(Vec::len).sum();
+                let unknown = known < pool.lives.len();
                 let last = unknown.then(|| named(Source::ALL.len(), "not recorded".to_owned()));
                 Source::ALL.iter().enumerate().filter_map(there).chain(last).collect()
             }
@@ -138,10 +149,11 @@ impl<'m> Coloring<'m> {
     }
 }
 
-/// Those that allocate, in the order of their colours.
-fn streams(model: &Model, palette: &Palette) -> Vec<(String, Color)> {
+/// Those that allocate, in the order of their colours: the first of them, and how many there are.
+fn streams(model: &Model, palette: &Palette, most: usize) -> (Vec<(String, Color)>, usize) {
     let streams = model.allocating();
-    streams.iter().map(|s| (stream_name(model, *s), palette.stream(model.stream(*s).rank))).collect()
+    let named = |s: &StreamIx| (stream_name(model, *s), palette.stream(model.stream(*s).rank));
+    (streams.iter().take(most).map(named).collect(), streams.len())
 }
 
 /// The steps in words.
@@ -156,10 +168,11 @@ fn ages(axis: Axis) -> Vec<String> {
     names
 }
 
-/// What the squares of the legend stand for: the map's colours where that is shown, else the streams'.
-pub(super) fn legend(context: &Context<'_>) -> Vec<(String, Color)> {
+/// What the squares of the legend stand for, the first of them, and how many there are: the map's colours where that is
+/// shown, else the streams'.
+pub(super) fn legend(context: &Context<'_>, most: usize) -> (Vec<(String, Color)>, usize) {
     match context.view.page {
-        super::Page::Addresses => Coloring::of(context.model, context.view).legend(context.view),
-        _ => streams(context.model, context.palette),
+        super::Page::Addresses => Coloring::of(context.model, context.view).legend(context.view, most),
+        _ => streams(context.model, context.palette, most),
     }
 }

@@ -76,15 +76,14 @@ fn legend(context: &Context<'_>, paint: &mut Paint, at: Pos) {
     let mut key = Key { paint, at, right, ink: palette.ink };
     // Where not everything fits, colours go before the rest.
     let room = if right > 900.0 { right - 470.0 } else { right - 90.0 };
-    let fits = |i: usize, x: f32, name: &str| i < MOST_COLORS && (i == 0 || x + width(name, 12.0) + GAP < room);
-    let mut left_out = 0;
-    for (i, (name, color)) in super::coloring::legend(context).into_iter().enumerate() {
+    let (colors, mut left_out) = super::coloring::legend(context, MOST_COLORS);
+    for (i, (name, color)) in colors.into_iter().enumerate() {
         let name = fit(&name, 12.0, WIDEST);
-        if left_out > 0 || !fits(i, key.at.x, &name) {
-            left_out += 1;
-            continue;
+        if i > 0 && key.at.x + width(&name, 12.0) + GAP >= room {
+            break;
         }
         key.item(&name, |paint, square| paint.rect(square, color));
+        left_out -= 1;
     }
     key.ink = palette.dim;
     if left_out > 0 {
