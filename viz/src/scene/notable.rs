@@ -12,13 +12,24 @@ const TEXT: f32 = 11.5;
 /// Left edges of the columns, and the last one's end is the panel's.
 const COLUMNS: [(f32, &str); 4] = [(8.0, "kind"), (160.0, "pool"), (210.0, "record"), (300.0, "what")];
 
+/// Rows that are the same when they are the same rows: a log may have a hundred thousand, and views are compared with each
+/// frame.
+#[derive(Clone, Debug)]
+struct Rows(Arc<[Notable]>);
+
+impl PartialEq for Rows {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+    }
+}
+
 /// What is worth a look, kept until there are more findings or another is looked for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notes {
     /// All of it, with the number of findings that were there.
-    all: Option<(u64, Arc<[Notable]>)>,
+    all: Option<(u64, Rows)>,
     /// What of it is looked for.
-    kept: Option<(u64, String, Arc<[Notable]>)>,
+    kept: Option<(u64, String, Rows)>,
     /// It is worked out elsewhere; until it is [given](Self::give), there is none.
     pub awaited: bool,
     /// The row that was gone to.
@@ -28,7 +39,7 @@ pub struct Notes {
 impl Notes {
     /// Takes what was worked out when there were so many findings.
     pub fn give(&mut self, findings: u64, all: Arc<[Notable]>) {
-        self.all = Some((findings, all));
+        self.all = Some((findings, Rows(all)));
     }
 
     /// Whether it is at hand for the findings that there are.
@@ -39,7 +50,7 @@ impl Notes {
 
     fn all(&self, model: &Model) -> Arc<[Notable]> {
         match &self.all {
-            Some((_, all)) if self.has(model) => Arc::clone(all),
+            Some((_, all)) if self.has(model) => Arc::clone(&all.0),
             _ if self.awaited => Arc::new([]),
             _ => report::notable(model).into(),
         }
@@ -49,7 +60,7 @@ impl Notes {
     #[must_use]
     pub fn rows(&self, model: &Model, query: &str) -> Arc<[Notable]> {
         match &self.kept {
-            Some((findings, of, rows)) if *findings == model.findings.total() && of == query => Arc::clone(rows),
+            Some((findings, of, rows)) if *findings == model.findings.total() && of == query => Arc::clone(&rows.0),
             _ => {
                 let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
                 let has = |notable: &&Notable| {
@@ -65,7 +76,7 @@ impl Notes {
     pub fn keep(&mut self, model: &Model, query: &str) {
         if !self.awaited || self.has(model) {
             let rows = self.rows(model, query);
-            self.kept = Some((model.findings.total(), query.to_owned(), rows));
+            self.kept = Some((model.findings.total(), query.to_owned(), Rows(rows)));
         }
     }
 }
