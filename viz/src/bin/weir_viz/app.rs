@@ -118,6 +118,10 @@ impl App {
         }
         self.notes(ui);
         self.desk.end_frame(ui);
+        if ui.input(|i| i.viewport().close_requested()) {
+            // Before the window is gone: what comes then need not end well.
+            self.desk.write_sessions();
+        }
     }
 
     fn theme_now(&self, ui: &Ui) -> Theme {

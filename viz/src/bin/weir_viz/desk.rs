@@ -126,6 +126,11 @@ impl Desk {
         self.documents.iter_mut().for_each(|document| document.end_frame(ui));
     }
 
+    /// Writes what is to be kept of each log.
+    pub(crate) fn write_sessions(&mut self) {
+        self.documents.iter_mut().for_each(Document::write_session);
+    }
+
     /// The pictures. Whichever the pointer works on is worked on from then on.
     pub(crate) fn canvases(&mut self, ui: &mut Ui) {
         let whole = ui.available_rect_before_wrap();

@@ -112,7 +112,7 @@ impl Document {
 
     /// Writes the session, if there is something to write. Where that cannot be, as in a folder that cannot be written to,
     /// nothing is kept.
-    fn write_session(&mut self) {
+    pub(crate) fn write_session(&mut self) {
         let look = self.look();
         if let Some(kept) = &mut self.session
             && kept.since.take().is_some()
@@ -186,8 +186,12 @@ impl Document {
         let Some(kept) = &mut self.session else { return };
         if changed {
             kept.since = Some(seconds);
-            ui.ctx().request_repaint_after_secs(CALM as f32);
-        } else if kept.since.is_some_and(|since| seconds - since >= CALM) {
+        }
+        let Some(rest) = kept.since.map(|since| since + CALM - seconds) else { return };
+        if rest > 0.0 {
+            // Asked for again until it is over: a frame may come a little before its time.
+            ui.ctx().request_repaint_after_secs(rest as f32);
+        } else {
             self.write_session();
         }
     }

@@ -120,6 +120,16 @@ impl Window {
     /// One frame with these events; answers the texts that it shows.
     fn frame(&mut self, events: Vec<Event>) -> Vec<String> {
         self.time += 0.05;
+        let output = self.output(events);
+        let texts = output.shapes.into_iter().filter_map(|s| match s.shape {
+            egui::Shape::Text(text) => Some(text.galley.text().to_owned()),
+            _ => None,
+        });
+        texts.collect()
+    }
+
+    /// One frame, now.
+    fn output(&mut self, events: Vec<Event>) -> egui::FullOutput {
         let input = RawInput {
             screen_rect: Some(egui::Rect::from_min_size(Pos2::ZERO, SIZE)),
             time: Some(self.time),
@@ -130,11 +140,20 @@ impl Window {
         let mut output = self.context.run_ui(input, |ui| self.app.show(ui));
         // Nobody uploads textures here.
         output.textures_delta.clear();
-        let texts = output.shapes.into_iter().filter_map(|s| match s.shape {
-            egui::Shape::Text(text) => Some(text.galley.text().to_owned()),
-            _ => None,
-        });
-        texts.collect()
+        output
+    }
+
+    /// The frames that the window asks for while nobody touches anything, as long as it asks for any.
+    fn idle(&mut self) {
+        for _ in 0..100 {
+            let output = self.output(Vec::new());
+            let wait = output.viewport_output[&egui::ViewportId::ROOT].repaint_delay.as_secs_f64();
+            if wait > 60.0 {
+                return;
+            }
+            self.time += wait.max(0.001);
+        }
+        panic!("it never rests");
     }
 
     fn view(&self) -> &View {
@@ -308,6 +327,40 @@ fn a_failure_is_told_in_the_window() {
         assert!(texts.iter().any(|t| t.starts_with(text)), "{text}: {texts:?}");
     }
     assert!(outcome.is_unreadable(), "the program's exit status says it");
+}
+
+/// A log in a folder of its own, in a window that keeps its session: the window, the folder, the session's file.
+fn kept(name: &str) -> (Window, PathBuf, PathBuf) {
+    let folder = std::env::temp_dir().join(format!("weir-viz-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut app = app(log(), Vec::new(), &folder.join("a.log"), &Picture::default());
+    assert_eq!(app.document_mut().unwrap().keep_session(), None);
+    let mut window = Window::new(app);
+    window.idle();
+    let file = folder.join("a.log.weir-session.json");
+    assert!(!file.exists(), "nothing was changed yet");
+    (window, folder, file)
+}
+
+#[test]
+fn the_session_is_written_while_nobody_touches_the_window() {
+    let (mut window, folder, file) = kept("idle");
+    window.key(Key::L);
+    window.idle();
+    assert!(std::fs::read_to_string(&file).unwrap().contains("\"theme\": \"dark\""));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn the_session_is_written_when_the_window_is_to_close() {
+    let (mut window, folder, file) = kept("close");
+    window.key(Key::L);
+    assert!(!file.exists(), "a moment later");
+    let mut input = RawInput { time: Some(window.time), ..RawInput::default() };
+    input.viewports.entry(egui::ViewportId::ROOT).or_default().events.push(egui::ViewportEvent::Close);
+    window.context.run_ui(input, |ui| window.app.show(ui)).textures_delta.clear();
+    assert!(file.exists());
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// The scene measures with the font that the window draws with.
