@@ -1,6 +1,7 @@
 //! The window: opens logs, shows what is opened, and hands what the user does to it.
 
 use crate::bars;
+use crate::chooser::Chooser;
 use crate::command;
 use crate::desk::Desk;
 use crate::document::Document;
@@ -29,10 +30,14 @@ pub(crate) struct App {
     pub(crate) failure: Option<Failure>,
     pub(crate) recent: Recent,
     pub(crate) overlay: Overlay,
+    /// What the file that is being read was chosen in: it comes back if that cannot be shown.
+    pub(crate) chooser: Option<Chooser>,
     /// What the last command had to say.
     pub(crate) said: String,
     /// The search box is to be typed into.
     search: bool,
+    /// The search box had the keys in the last frame.
+    searching: bool,
     /// The colours of the last frame.
     pub(crate) theme: Theme,
     pub(crate) outcome: Outcome,
@@ -51,8 +56,10 @@ impl App {
             failure: None,
             recent,
             overlay: Overlay::None,
+            chooser: None,
             said: String::new(),
             search: false,
+            searching: false,
             theme: Theme::default(),
             outcome,
             sessions,
@@ -96,6 +103,18 @@ impl App {
     /// Whether the search box is to be typed into; asked once.
     pub(crate) const fn take_search(&mut self) -> bool {
         std::mem::replace(&mut self.search, false)
+    }
+
+    /// Whether the search box has the keys.
+    pub(crate) const fn note_searching(&mut self, searching: bool) {
+        self.searching = searching;
+    }
+
+    /// Empties the search box, if it has the keys. Answers whether there was something in it.
+    pub(crate) fn clear_search(&mut self) -> bool {
+        let searching = self.searching;
+        let Some(document) = self.desk.document_mut().filter(|_| searching) else { return false };
+        document.view.listing.clear()
     }
 
     /// One frame.

@@ -1,7 +1,9 @@
 //! Choosing a file in the window itself: what is typed is a path, and below it stands what its folder holds. The desktop's
 //! dialogs need a service that is not there everywhere, and say nothing where it is not.
 
+use crate::failure::Failure;
 use crate::loading::Purpose;
+use crate::start;
 use eframe::egui::{self, Key, TextEdit, Ui};
 use std::fs::DirEntry;
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
@@ -19,6 +21,8 @@ pub(crate) struct Chooser {
     /// Which entry Enter takes; `None`: what is typed.
     chosen: Option<usize>,
     listed: Option<Listed>,
+    /// Why the file that was chosen is not shown.
+    failure: Option<Failure>,
 }
 
 /// What a folder holds.
@@ -37,7 +41,13 @@ struct Entry {
 impl Chooser {
     /// Begins in a folder.
     pub(crate) fn new(purpose: Purpose, folder: &Path) -> Self {
-        Self { purpose, typed: as_folder(folder), chosen: None, listed: None }
+        Self { purpose, typed: as_folder(folder), chosen: None, listed: None, failure: None }
+    }
+
+    /// With what was typed, because that file could not be shown.
+    pub(crate) fn again(self, failure: Failure) -> Self {
+        // The folder may hold something else by now.
+        Self { failure: Some(failure), listed: None, ..self }
     }
 
     /// What is typed as a path; `~` is the user's home.
@@ -95,7 +105,13 @@ impl Chooser {
             typing.request_focus();
         }
         if typing.changed() {
-            self.chosen = None;
+            (self.chosen, self.failure) = (None, None);
+            if let Some(at) = absolute(&self.typed) {
+                self.typed.drain(..at);
+            }
+        }
+        if let Some(failure) = &self.failure {
+            start::failure(ui, failure);
         }
         let matching = match self.matching() {
             Ok(matching) => matching,
@@ -148,6 +164,15 @@ fn list(ui: &mut Ui, matching: &[Entry], chosen: Option<usize>, moved: bool) -> 
     clicked
 }
 
+/// Where a path begins that was typed or pasted behind a folder, and stands for itself: `/a/b/` and then `/c` or `~/c`.
+fn absolute(typed: &str) -> Option<usize> {
+    let behind = |root: &str| Some(typed.rfind(&format!("{MAIN_SEPARATOR}{root}"))? + MAIN_SEPARATOR.len_utf8());
+    let home = format!("~{MAIN_SEPARATOR}");
+    // Two separators at the very beginning are a share of the network, where there are such.
+    let root = behind(&MAIN_SEPARATOR.to_string()).filter(|at| cfg!(unix) || *at > MAIN_SEPARATOR.len_utf8());
+    root.max(behind(&home))
+}
+
 /// As it is typed, so that the next name can follow.
 fn as_folder(folder: &Path) -> String {
     let mut typed = folder.display().to_string();
@@ -167,4 +192,25 @@ fn entries(folder: &Path) -> Result<Vec<Entry>, String> {
     let mut entries: Vec<Entry> = found.flatten().map(entry).collect();
     entries.sort();
     Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn an_absolute_path_behind_a_folder_stands_for_itself() {
+        for (typed, left) in [
+            ("/a/b//a/b/c.log", "/a/b/c.log"),
+            ("/a/b//", "/"),
+            ("/a/b/~/c.log", "~/c.log"),
+            ("/a//b/~/c//d", "/d"),
+            ("/a/b/c.log", "/a/b/c.log"),
+            ("/a/b/~", "/a/b/~"),
+            ("a~/b", "a~/b"),
+        ] {
+            assert_eq!(&typed[absolute(typed).unwrap_or(0)..], left, "{typed}");
+        }
+    }
 }

@@ -14,6 +14,7 @@ use weir_viz::check::Report;
 use weir_viz::cli::{self, Picture, PictureError};
 use weir_viz::model::{EventIx, Model};
 use weir_viz::scene::{self, Answer, Frame, History, Input, Parts, Pos, Scene, Size, Theme, View, pos};
+use weir_viz::search::QueryError;
 use weir_viz::session::{Look, Session};
 use weir_viz::source::Opened;
 
@@ -220,10 +221,18 @@ impl Document {
         }
     }
 
-    /// Goes to the next (1) or previous (-1) match.
+    /// Goes to the next (1) or previous (-1) match. What makes no sense is told by the table itself where there is one.
     pub(crate) fn find(&mut self, by: i64) -> Result<(), String> {
         let Some(drawn) = &self.drawn else { return Ok(()) };
+        if self.table_tells().is_some() {
+            return Ok(());
+        }
         self.view.find(&self.opened.model, &drawn.frame, by)
+    }
+
+    /// Why what is looked for makes no sense, where a table says so.
+    fn table_tells(&self) -> Option<QueryError> {
+        self.view.page.table().and_then(|_| self.view.listing.wrong())
     }
 
     /// Back to where the view was.
@@ -285,12 +294,14 @@ impl Document {
             Some((_, Answer::Told(told))) => told.lines.first().map(|line| format!("; {}", line.value)),
             Some((_, Answer::Working)) | None => None,
         };
+        let wrong = self.table_tells().map(|error| format!("; {error}"));
         format!(
-            "{}: {} of {} records in sight; selected: {selected}{}",
+            "{}: {} of {} records in sight; selected: {selected}{}{}",
             view.page.title(),
             past - first,
             model.events.len(),
-            told.unwrap_or_default()
+            told.unwrap_or_default(),
+            wrong.unwrap_or_default()
         )
     }
 

@@ -118,13 +118,45 @@ fn find_selects_goes_on_and_narrows_tables_down() {
     person.press(Key::Enter);
     assert_eq!(person.app().view.selection, Selection::Life(LifeIx(16)));
     assert!(person.sees("selected: #17"), "who does not see it is told");
-    person.press(Key::Escape);
-    person.press(Key::Num5);
     let table = Page::Allocations.table().unwrap();
-    // The focus is in the box yet, so that the key was typed.
-    let query = person.app().view.listing.query.clone();
-    assert!(query.starts_with("17"), "{query}");
-    assert_eq!(person.app().view.listing.rows(person.app().model(), table).len(), 1);
+    person.click("Allocations");
+    let rows = |person: &Person| person.app().view.listing.rows(person.app().model(), table).len();
+    assert_eq!(rows(&person), 1);
+    // Ctrl+F takes all of it for the next one to take its place.
+    person.control(Key::F);
+    person.write("3");
+    assert_eq!((person.app().view.listing.query.as_str(), rows(&person)), ("3", 1));
+    // Esc in the box empties it, and nothing else; the next one selects nothing.
+    person.press(Key::Escape);
+    assert_eq!((person.app().view.listing.query.as_str(), rows(&person)), ("", 40));
+    assert_eq!(person.app().view.selection, Selection::Life(LifeIx(16)));
+    person.press(Key::Escape);
+    assert_eq!(person.app().view.selection, Selection::Nothing);
+    person.press(Key::Num1);
+    assert_eq!(person.app().view.page, Page::Addresses, "keys are commands again");
+}
+
+#[test]
+fn a_query_that_makes_no_sense_leaves_the_last_rows() {
+    let mut person = Person::new(&anywhere());
+    person.press(Key::Num5);
+    person.control(Key::F);
+    person.write("17");
+    person.control(Key::F);
+    person.write("size:9");
+    person.press(Key::Enter);
+    let listing = &person.app().view.listing;
+    assert_eq!((listing.query.as_str(), listing.in_force()), ("size:9", "17"));
+    assert_eq!(listing.rows(person.app().model(), Page::Allocations.table().unwrap()).len(), 1);
+    let told = "`size:9`: expected";
+    assert_eq!(person.0.query_all_by_label_contains(told).count(), 1, "told once");
+    let (scene, _) = weir_viz::scene::build(person.app().model(), &person.app().view);
+    let texts = scene.shapes.iter().filter_map(|shape| match shape {
+        weir_viz::scene::Shape::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    });
+    let texts: Vec<&str> = texts.filter(|text| text.contains("size:9")).collect();
+    assert!(texts.len() == 1 && texts[0].ends_with("1 rows match `17`"), "{texts:?}");
 }
 
 #[test]
@@ -309,6 +341,26 @@ fn a_file_is_chosen_by_keys() {
 }
 
 #[test]
+fn an_absolute_path_takes_the_folders_place_and_stays_when_it_cannot_be_opened() {
+    let folder = Folder::new("absolute");
+    let mut person = Person::new(&folder.log("first.log", 1));
+    let gone = folder.0.join("gone.log");
+    person.control(Key::O);
+    person.write(&gone.display().to_string());
+    person.press(Key::Enter);
+    person.read();
+    assert!(person.sees("Open a log") && person.sees("there is no such file"));
+    let heading = format!("Cannot show {}", gone.display());
+    assert_eq!(person.0.query_all_by_label_contains(&heading).count(), 1, "told once, with the path as it was typed");
+    assert_eq!(person.0.get_by_label("File").value().as_deref(), gone.to_str(), "it can be corrected");
+    folder.log("gone.log", 7);
+    person.press(Key::Enter);
+    person.read();
+    assert_eq!(person.records(), 7);
+    assert!(!person.sees("Open a log beside") && !person.sees("Cannot show"));
+}
+
+#[test]
 fn what_cannot_be_opened_leaves_what_is_shown() {
     let folder = Folder::new("failure");
     let bad = folder.0.join("bad.log");
@@ -453,8 +505,6 @@ fn marks_are_set_listed_stepped_and_deleted_by_keys() {
     assert!(person.sees("select a record"));
     for (id, name) in [("17", "peak"), ("3", "warm-up")] {
         person.control(Key::F);
-        let query = person.app().view.listing.query.clone();
-        query.chars().for_each(|_| person.press(Key::Backspace));
         person.write(id);
         person.press(Key::Enter);
         person.press(Key::Escape);
