@@ -4,7 +4,7 @@ use crate::bars;
 use crate::chooser::Chooser;
 use crate::command;
 use crate::desk::Desk;
-use crate::document::Document;
+use crate::document::{Document, Told};
 use crate::failure::{Failure, Outcome};
 use crate::following::Following;
 use crate::loading::Loading;
@@ -165,7 +165,13 @@ impl App {
         }
         let bar = egui::Frame::new().fill(fill).inner_margin(egui::Margin::symmetric(20, 4));
         egui::Panel::bottom("bar").frame(bar).exact_size(bars::HEIGHT).show(ui, |ui| self.bars(ui));
-        middle.show(ui, |ui| self.desk.canvases(ui));
+        let told = if self.is_covered() { Told::Nothing } else { Told::Hover };
+        middle.show(ui, |ui| self.desk.canvases(ui, told));
+    }
+
+    /// Whether something lies over the picture: then the picture tells nothing.
+    fn is_covered(&self) -> bool {
+        self.overlay != Overlay::None || self.loading.is_some() || self.failure.is_some()
     }
 
     /// What lies over the picture for a while: what went wrong, what is being read, what will be dropped.

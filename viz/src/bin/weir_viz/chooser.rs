@@ -3,14 +3,17 @@
 
 use crate::failure::Failure;
 use crate::loading::Purpose;
+use crate::overlay;
 use crate::start;
-use eframe::egui::{self, Key, TextEdit, Ui};
+use eframe::egui::{Key, TextEdit, Ui};
 use std::fs::DirEntry;
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
 /// Entries of a folder that are shown.
 const MOST: usize = 500;
 const WIDTH: f32 = 560.0;
+/// Height of what stands around the list: the box, the hint, and why a file is not shown.
+const BESIDE: f32 = 130.0;
 
 /// A file to be chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,7 +151,7 @@ impl Chooser {
 /// The entries as buttons. Answers the one that was clicked.
 fn list(ui: &mut Ui, matching: &[Entry], chosen: Option<usize>, moved: bool) -> Option<usize> {
     let mut clicked = None;
-    egui::ScrollArea::vertical().max_height(380.0).show(ui, |ui| {
+    overlay::scrolled(ui, BESIDE, |ui| {
         ui.set_min_width(WIDTH);
         for (at, entry) in matching.iter().enumerate() {
             let name = if entry.is_file { entry.name.clone() } else { format!("{}{MAIN_SEPARATOR}", entry.name) };

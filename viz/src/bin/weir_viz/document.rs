@@ -35,6 +35,8 @@ pub(crate) struct Document {
     report: Option<Report>,
     /// Where the pointer is on the picture.
     pointer: Option<Pos>,
+    /// The part of a row that the wheel has turned over a list.
+    wheel: f64,
     session: Option<Kept>,
     /// The view as the frame began.
     before: View,
@@ -48,6 +50,15 @@ struct Kept {
 
 /// So many seconds nothing changes before the session is written.
 const CALM: f64 = 1.0;
+
+/// What a picture tells of the place under the pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// What is there.
+    Hover,
+    /// Nothing, as something lies over it.
+    Nothing,
+}
 
 /// A picture, kept until the view changes.
 struct Drawn {
@@ -74,6 +85,7 @@ impl Document {
             asking: Asking::default(),
             report: None,
             pointer: None,
+            wheel: 0.0,
             session: None,
         })
     }
@@ -260,7 +272,7 @@ impl Document {
     }
 
     /// The picture, and what the pointer does on it. Answers whether that did something.
-    pub(crate) fn canvas(&mut self, ui: &mut Ui) -> bool {
+    pub(crate) fn canvas(&mut self, ui: &mut Ui, told: Told) -> bool {
         let (response, painter) = canvas(ui, self.view.theme);
         let words = self.in_words();
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &words));
@@ -270,12 +282,12 @@ impl Document {
         let Some(drawn) = &self.drawn else { return false };
         self.pointer = response.hover_pos().map(|at| pos(at.x - corner.x, at.y - corner.y));
         let pointer = input::Pointer::of(&response);
-        let inputs = ui.input(|i| pointer.inputs(i, &self.view, &drawn.frame, corner));
+        let inputs = ui.input(|i| pointer.inputs(i, (&self.view, &drawn.frame), corner, &mut self.wheel));
         let used = !inputs.is_empty();
         inputs.into_iter().for_each(|input| self.apply(input));
         self.draw();
         self.paint(&painter, corner);
-        if let (Some(at), Some(drawn)) = (self.pointer, &self.drawn) {
+        if let (Some(at), Some(drawn), Told::Hover) = (self.pointer, &self.drawn, told) {
             let over = scene::hover(&self.opened.model, &self.view, &drawn.frame, at);
             paint::paint(&painter, &paint::pieces(&over, corner), corner);
         }

@@ -6,7 +6,7 @@ use crate::document::Document;
 use crate::failure::Outcome;
 use crate::recent::Recent;
 use crate::tests::{app, log};
-use eframe::egui::{DroppedFile, Event, Key, Modifiers, vec2};
+use eframe::egui::{DroppedFile, Event, Key, Modifiers, Role, vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use std::path::{Path, PathBuf};
@@ -204,6 +204,33 @@ fn the_keys_are_shown_and_go() {
     assert!(person.sees("Undo a zoom") && person.sees("zoom at the pointer"));
     person.press(Key::Escape);
     assert!(!person.sees("Undo a zoom"));
+}
+
+#[test]
+fn the_sheets_use_the_height_that_is_there() {
+    for (w, h) in [(1400.0, 1000.0), (700.0, 500.0), (480.0, 424.0)] {
+        let mut person = Person::new(&anywhere());
+        person.0.set_size(vec2(w, h));
+        person.wait();
+        for (title, key) in [("Commands", Key::P), ("Keys", Key::Questionmark)] {
+            if key == Key::P {
+                person.control(key)
+            } else {
+                person.press(key)
+            }
+            person.wait();
+            let sheet = person.0.get_by_role_and_label(Role::Window, title).rect();
+            assert!(sheet.bottom() <= h, "{title} at {h}: {sheet:?}");
+            let last = person.0.get_by_label_contains("Close, or select nothing").rect().bottom();
+            // To the window's end, or with all of its rows.
+            assert!(sheet.bottom() > h - 40.0 || last < sheet.bottom(), "{title} at {h}: {sheet:?}, {last}");
+            if (title, w) == ("Keys", 1400.0) {
+                assert!(last < sheet.bottom() - 4.0, "every key is in sight: {last}");
+                assert!(person.0.query_by_label("W, +").is_some(), "no key twice");
+            }
+            person.press(Key::Escape);
+        }
+    }
 }
 
 #[test]
