@@ -156,7 +156,7 @@ impl App {
         let middle = egui::CentralPanel::default().frame(egui::Frame::new().fill(fill));
         if self.desk.len() == 0 {
             let failure = self.failure.as_ref();
-            let waiting = self.following.as_ref().map(Following::words);
+            let waiting = self.following.as_ref().map(Following::waiting);
             let act = middle.show(ui, |ui| start::show(ui, failure, waiting, self.recent.logs())).inner;
             if let Some(act) = act {
                 self.act(act, ui.ctx());

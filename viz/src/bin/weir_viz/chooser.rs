@@ -7,7 +7,7 @@ use crate::overlay;
 use crate::start;
 use eframe::egui::{Key, TextEdit, Ui};
 use std::fs::DirEntry;
-use std::path::{MAIN_SEPARATOR, Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, MAIN_SEPARATOR_STR, Path, PathBuf};
 
 /// Entries of a folder that are shown.
 const MOST: usize = 500;
@@ -172,7 +172,7 @@ fn absolute(typed: &str) -> Option<usize> {
     let behind = |root: &str| Some(typed.rfind(&format!("{MAIN_SEPARATOR}{root}"))? + MAIN_SEPARATOR.len_utf8());
     let home = format!("~{MAIN_SEPARATOR}");
     // Two separators at the very beginning are a share of the network, where there are such.
-    let root = behind(&MAIN_SEPARATOR.to_string()).filter(|at| cfg!(unix) || *at > MAIN_SEPARATOR.len_utf8());
+    let root = behind(MAIN_SEPARATOR_STR).filter(|at| cfg!(unix) || *at > MAIN_SEPARATOR.len_utf8());
     root.max(behind(&home))
 }
 

@@ -512,6 +512,34 @@ fn a_log_is_followed_as_it_grows_and_pauses() {
 }
 
 #[test]
+fn bytes_that_are_no_log_are_told_while_it_is_followed() {
+    let mut person = Person::nowhere(Recent::default());
+    let context = person.0.ctx.clone();
+    person.0.state_mut().follow(Feed::Tcp(0), &context);
+    person.wait();
+    let name = person.0.state().following().unwrap().name.clone();
+    let send = |bytes: &str| {
+        let mut stream = std::net::TcpStream::connect(&name).unwrap();
+        std::io::Write::write_all(&mut stream, bytes.as_bytes()).unwrap();
+        stream
+    };
+    let told = "what came is not an event log of weir; it begins with `GET / HTTP/1.1";
+    let open = send("GET / HTTP/1.1\n\n");
+    until(&mut person, |p| p.sees(told));
+    // The next connection is a log, and what comes behind its records is none.
+    drop(open);
+    let lines = format!("{}\nnumber=0 time=0 record=mark label=0 length=1 name=m\nnumber=1 ti", text::HEADER);
+    let mut open = send(&lines);
+    until(&mut person, |p| p.0.state().document().is_some());
+    assert!(!person.sees("is not an event log"));
+    std::io::Write::write_all(&mut open, b"hello\n").unwrap();
+    until(&mut person, |p| {
+        p.sees("what came after the last record is not an event log of weir; it begins with `number=1 tihello`")
+    });
+    assert_eq!(person.records(), 1, "what was read is shown yet");
+}
+
+#[test]
 fn what_cannot_be_followed_is_told() {
     let folder = Folder::new("follow-foreign");
     let log = folder.0.join("a.csv");

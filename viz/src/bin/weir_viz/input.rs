@@ -90,9 +90,12 @@ fn wheel(input: &InputState, (view, frame): (&View, &Frame), at: Pos, rest: &mut
     }
 }
 
+/// What scrolls a list by rows.
+type Scrolls = fn(f64) -> Input;
+
 /// What scrolls the list at the place, if there is one.
-fn list_at(view: &View, frame: &Frame, at: Pos) -> Option<fn(f64) -> Input> {
-    let lists: [(Option<Rect>, fn(f64) -> Input); 4] = [
+fn list_at(view: &View, frame: &Frame, at: Pos) -> Option<Scrolls> {
+    let lists: [(Option<Rect>, Scrolls); 4] = [
         (frame.list, Input::Scroll),
         (frame.findings, Input::ScrollFindings),
         (frame.details, Input::ScrollDetails),

@@ -61,6 +61,7 @@ impl App {
             match update {
                 Update::Opened(opened) => self.show_grown(*opened, context),
                 Update::Another(why) => self.said = why.to_owned(),
+                Update::Foreign(words) => self.said = words.unwrap_or_default(),
                 Update::Ended => self.said = "nothing more will come".to_owned(),
                 Update::Failed(error) => self.fail(error.into()),
             }
