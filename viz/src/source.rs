@@ -319,7 +319,7 @@ fn nothing(name: &str, bytes: &[u8], damage: Option<Damage>) -> SourceError {
 }
 
 /// The first bytes for people: as text where they are text.
-fn beginning(bytes: &[u8]) -> String {
+pub(crate) fn beginning(bytes: &[u8]) -> String {
     let first = &bytes[..bytes.len().min(24)];
     let line = first.split(|b| *b == b'\n').next().unwrap_or(first);
     if !line.is_empty() && line.iter().all(|b| (b' '..=b'~').contains(b)) {

@@ -112,6 +112,15 @@ impl Live {
         self.tail.waiting() > 0
     }
 
+    /// Says that what came last is not an event log, where it does not look like one so far.
+    #[must_use]
+    pub fn foreign(&self) -> Option<String> {
+        let foreign = self.tail.foreign();
+        let what = if self.records == 0 { "what came" } else { "what came after the last record" };
+        (!foreign.is_empty())
+            .then(|| format!("{what} is not an event log of weir; it begins with {}", source::beginning(foreign)))
+    }
+
     /// The log is complete: what waits is damage.
     pub fn finish(&mut self) {
         let Self { tail, builder, checker, damages, records, .. } = self;

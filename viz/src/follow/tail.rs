@@ -93,6 +93,26 @@ impl Tail {
         self.unread.len() - if self.form == Some(Form::Text) { HEADER.len() } else { 0 }
     }
 
+    /// What came last and makes no sense so far: all of it, or lines behind the last record. It may yet, as the beginning of a
+    /// log with something before it, or a name with a line break in it. Empty where nothing is wrong.
+    #[must_use]
+    pub fn foreign(&self) -> &[u8] {
+        match self.form {
+            None => {
+                let begun = HEADER.starts_with(&self.unread);
+                let foreign = !begun && sniff(&self.unread).is_err_and(|damage| damage.kind == DamageKind::Foreign);
+                if foreign { &self.unread } else { &[] }
+            }
+            Some(Form::Text) => {
+                let waiting = self.unread.get(HEADER.len()..).unwrap_or_default();
+                waiting
+                    .get(..waiting.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1))
+                    .unwrap_or_default()
+            }
+            Some(Form::Binary) => &[],
+        }
+    }
+
     fn begin(&mut self, form: Form) -> Form {
         self.form = Some(form);
         if form == Form::Text {
@@ -322,6 +342,29 @@ mod tests {
         assert_eq!((seen, tail.waiting()), (0, length - 1));
         tail.take(&log[length - 1..length], |_| seen += 1).unwrap();
         assert_eq!((seen, tail.waiting()), (records, 0));
+    }
+
+    #[test]
+    fn what_makes_no_sense_so_far_is_known() {
+        let log = lines(7);
+        let mut tail = Tail::default();
+        for piece in log.chunks(1) {
+            tail.take(piece, |_| {}).unwrap();
+            // The first line of a name of two lines is waited for.
+            let begun = tail.foreign();
+            assert!(begun.is_empty() || begun.ends_with(b"name=two\n"), "{}", String::from_utf8_lossy(begun));
+        }
+        assert_eq!(tail.foreign(), b"");
+        // Cut, and something else behind it.
+        tail.take(b"number=7 ti", |_| {}).unwrap();
+        assert_eq!(tail.foreign(), b"", "the rest of the line may come");
+        tail.take(b"hello\nthere", |_| {}).unwrap();
+        assert_eq!(tail.foreign(), b"number=7 tihello\n");
+        let mut tail = Tail::default();
+        tail.take(b"GET / HTTP/1.1\r\n", |_| {}).unwrap();
+        assert_eq!(tail.foreign(), b"GET / HTTP/1.1\r\n");
+        tail.take(&binary(10), |_| {}).unwrap();
+        assert_eq!(tail.foreign(), b"", "noise before a page");
     }
 
     #[test]

@@ -57,8 +57,10 @@ pub enum Input {
     Scroll(f64),
     /// Scrolls the list of findings by rows.
     ScrollFindings(f64),
-    /// Scrolls the table by rows.
+    /// Scrolls the list in the large panel by rows: a table, the findings, the free blocks.
     ScrollTable(f64),
+    /// Scrolls the details by lines.
+    ScrollDetails(f64),
     /// Selects the next (1) or previous (-1) record.
     Step(i64),
     /// Goes to the next (1) or previous (-1) finding.

@@ -102,15 +102,17 @@ pub(super) fn moment_lines(model: &Model, view: &View, event: EventIx) -> Vec<St
     lines
 }
 
-/// A box beside the pointer, inside the picture.
+/// A box beside the pointer, inside the picture, and inside of the panels where it tells of those.
 fn boxed(paint: &mut Paint, palette: &Palette, frame: &Frame, at: Pos, lines: &[String]) {
     if lines.is_empty() {
         return;
     }
     let wide = lines.iter().map(|l| width(l, TEXT)).fold(0.0, f32::max) + 16.0;
     let tall = lines.len() as f32 * 16.0 + 9.0;
-    let left = match at.x + 14.0 + wide > frame.whole.right() {
-        true => at.x - 14.0 - wide,
+    // What is told of a panel does not cover the lists beside it.
+    let right = frame.list.map(|list| list.x - 4.0).filter(|right| at.x < *right).unwrap_or(frame.whole.right());
+    let left = match at.x + 14.0 + wide > right {
+        true => (at.x - 14.0 - wide).max(2.0),
         false => at.x + 14.0,
     };
     let top = (at.y + 12.0).min(frame.whole.bottom() - tall - 4.0);

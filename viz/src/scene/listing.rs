@@ -4,7 +4,7 @@ use super::page::Panel;
 use super::{Anchor, Context, Frame, Page, Paint, Pos, ROW, Rect, Selection, Stroke, View, pos, ticks};
 use crate::font::{fit, width};
 use crate::model::Model;
-use crate::search::{Query, Row};
+use crate::search::{Query, QueryError, Row};
 use crate::table::{Rows, Sort, Table};
 
 /// Size of the texts.
@@ -19,6 +19,8 @@ pub struct Listing {
     pub sort: Option<Sort>,
     /// The first row that is shown.
     pub top: usize,
+    /// The last query that made sense.
+    good: String,
     kept: Option<Kept>,
 }
 
@@ -39,19 +41,39 @@ impl PartialEq for Kept {
 }
 
 impl Listing {
-    fn is_kept(&self, table: Table) -> bool {
-        self.kept.as_ref().is_some_and(|k| k.table == table && k.query == self.query && k.sort == self.sort)
+    /// The query that the rows are of: what is looked for, or while that makes no sense the last one that did.
+    #[must_use]
+    pub fn in_force(&self) -> &str {
+        if self.wrong().is_none() { &self.query } else { &self.good }
     }
 
-    /// The rows of a table. A query that makes no sense matches nothing.
+    /// Why what is looked for makes no sense, if it does not.
+    #[must_use]
+    pub fn wrong(&self) -> Option<QueryError> {
+        Query::parse(&self.query).err()
+    }
+
+    /// Looks for nothing any more. Answers whether something was looked for.
+    pub fn clear(&mut self) -> bool {
+        let any = !self.query.is_empty();
+        if any {
+            self.query.clear();
+            self.top = 0;
+        }
+        any
+    }
+
+    fn is_kept(&self, table: Table) -> bool {
+        let query = self.in_force();
+        self.kept.as_ref().is_some_and(|k| k.table == table && k.query == query && k.sort == self.sort)
+    }
+
+    /// The rows of a table: those that match what is looked for. While that makes no sense, those of the last query that did.
     #[must_use]
     pub fn rows(&self, model: &Model, table: Table) -> Rows {
         match &self.kept {
             Some(kept) if self.is_kept(table) => kept.rows.clone(),
-            _ => match Query::parse(&self.query) {
-                Ok(query) => table.rows(model, &query, self.sort),
-                Err(_) => Rows::Lives(0),
-            },
+            _ => table.rows(model, &Query::parse(self.in_force()).unwrap_or_default(), self.sort),
         }
     }
 
@@ -62,9 +84,29 @@ impl Listing {
 
     /// Works the rows out, if that was not done.
     pub fn keep(&mut self, model: &Model, table: Table) {
+        self.keep_query();
         if !self.is_kept(table) {
             let rows = self.rows(model, table);
-            self.kept = Some(Kept { table, query: self.query.clone(), sort: self.sort, rows });
+            self.kept = Some(Kept { table, query: self.in_force().to_owned(), sort: self.sort, rows });
+        }
+    }
+
+    /// Keeps the query as the last one that made sense, if it does.
+    fn keep_query(&mut self) {
+        if self.good != self.query && self.wrong().is_none() {
+            self.good.clone_from(&self.query);
+        }
+    }
+
+    /// How many rows there are and why, and what is wrong with what is looked for.
+    pub(super) fn facts(&self, rows: usize) -> String {
+        let mut facts = format!("{} rows", ticks::count(rows as u64));
+        if !self.in_force().is_empty() {
+            facts = format!("{facts} match `{}`", self.in_force());
+        }
+        match self.wrong() {
+            Some(error) => format!("{error}; {facts}"),
+            None => facts,
         }
     }
 }
@@ -78,13 +120,7 @@ impl Panel for TablePanel {
         let (view, palette) = (context.view, context.palette);
         super::panel(context, paint, area, view.page.title());
         let rows = view.listing.rows(context.model, self.0);
-        let mut facts = format!("{} rows", ticks::count(rows.len() as u64));
-        if !view.listing.query.is_empty() {
-            facts = match Query::parse(&view.listing.query) {
-                Ok(_) => format!("{facts} match `{}`", view.listing.query),
-                Err(error) => error.to_string(),
-            };
-        }
+        let facts = view.listing.facts(rows.len());
         paint.text(Anchor::End, pos(area.right(), area.y - 8.0), TEXT, palette.dim, fit(&facts, TEXT, area.w - 120.0));
         headings(context, paint, self.0);
         let top = view.listing.top;
@@ -210,8 +246,11 @@ impl View {
     pub fn keep_listing(&mut self, model: &Model) {
         if let Some(table) = self.page.table() {
             self.listing.keep(model, table);
-        } else if self.page.is_list() {
-            self.notes.keep(model, &self.listing.query);
+        } else {
+            self.listing.keep_query();
+            if self.page.is_list() {
+                self.notes.keep(model, &self.listing.query);
+            }
         }
     }
 

@@ -29,6 +29,7 @@ mod pins;
 mod range;
 mod rows;
 mod scale;
+mod scrolled;
 mod shape;
 mod side;
 mod stack;
@@ -54,6 +55,7 @@ pub use notable::Notes;
 pub use page::Page;
 pub use range::Range;
 pub use scale::{Addresses, MapScale, Scale, Stretch};
+pub use scrolled::Scrolled;
 pub use shape::{Anchor, Dash, Paint, Pos, Rect, Shape, Stroke, Text, Weight, pos};
 pub use view::{Parts, SMALLEST, Selection, Size, View};
 

@@ -81,6 +81,12 @@ impl Page {
         self.table().is_some() || self == Self::Findings
     }
 
+    /// Whether its panel has something to scroll.
+    #[must_use]
+    pub fn scrolls(self) -> bool {
+        self.is_list() || self == Self::State
+    }
+
     /// The next one, around the end.
     #[must_use]
     pub fn next(self) -> Self {

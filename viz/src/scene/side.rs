@@ -2,12 +2,18 @@
 
 use super::frame::ROW;
 use super::wrap::wrap;
-use super::{Anchor, Color, Context, Paint, Rect, Selection, Stroke, describe, pos, ticks};
+use super::{Anchor, Color, Context, Frame, Paint, Rect, Selection, Stroke, View, describe, pos, ticks};
 use crate::font::{fit, width};
-use crate::model::{EventIx, Kind};
+use crate::model::{EventIx, Kind, Model};
 
 /// Size of the texts.
 const TEXT: f32 = 12.0;
+/// Height of a line of the details.
+const STEP: f32 = 16.5;
+/// Where the values of the details begin.
+const VALUE: f32 = 74.0;
+/// What the details leave free at the right for the thumb.
+const BESIDE_THUMB: f32 = 8.0;
 
 /// Draws both, where the view has them.
 pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
@@ -24,7 +30,7 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
     paint.outline(list, Stroke::solid(palette.edge, 1.0));
     thumb(context, paint, list, (context.view.top, context.frame.rows(), context.model.events.len()));
     paint.heading(pos(list.x, details.y - 9.0), 13.0, palette.ink, "Details");
-    lines(context, paint, details);
+    self::details(context, paint, details);
 }
 
 fn rows(context: &Context<'_>, paint: &mut Paint, list: Rect) {
@@ -105,34 +111,60 @@ pub(super) fn thumb(context: &Context<'_>, paint: &mut Paint, list: Rect, (first
     paint.rect(thumb, context.palette.dim.fade(120));
 }
 
-/// Each value in as many lines as it needs.
-fn lines(context: &Context<'_>, paint: &mut Paint, area: Rect) {
-    let palette = context.palette;
-    let mut described = describe::details(context.model, context.view.selection);
+/// All there is to say about the selection, with the answer to what it asks.
+fn described(model: &Model, view: &View) -> Vec<describe::Line> {
+    let mut described = describe::details(model, view.selection);
     // Behind what is said of it in short, and before the rest.
     let short = described.iter().position(|line| line.key == "source" || line.key == "what");
     let place = short.map_or(described.len(), |at| at + 1);
-    described.splice(place..place, super::answer::lines(context.model, context.view));
-    if described.is_empty() {
+    described.splice(place..place, super::answer::lines(model, view));
+    described
+}
+
+/// Each value in as many lines as it needs, behind its key.
+fn lines(model: &Model, view: &View, area: Rect) -> Vec<(&'static str, String)> {
+    let wrapped = |line: describe::Line| {
+        let values = wrap(&line.value, TEXT, area.w - VALUE - BESIDE_THUMB);
+        [line.key].into_iter().chain(std::iter::repeat("")).zip(values)
+    };
+    described(model, view).into_iter().flat_map(wrapped).collect()
+}
+
+/// How many lines of the details there is room for.
+fn room(area: Rect) -> usize {
+    (area.h / STEP).max(0.0) as usize
+}
+
+/// The details, from the line on to which they are scrolled.
+fn details(context: &Context<'_>, paint: &mut Paint, area: Rect) {
+    let palette = context.palette;
+    let lines = lines(context.model, context.view, area);
+    if lines.is_empty() {
         let hint = "Click an allocation or a record.";
         paint.text(Anchor::Start, pos(area.x, area.y + 12.0), TEXT, palette.dim, hint);
         return;
     }
-    let value_at = area.x + 74.0;
-    let wrapped = |line: &describe::Line| wrap(&line.value, TEXT, area.right() - value_at);
-    let lines: Vec<(&str, String)> = described
-        .iter()
-        .flat_map(|line| [line.key].into_iter().chain(std::iter::repeat("")).zip(wrapped(line)))
-        .collect();
-    let step = 16.5;
-    let room = (area.h / step) as usize;
-    for (i, (key, value)) in lines.iter().enumerate().take(room) {
-        let base = area.y + i as f32 * step + 12.0;
+    let room = room(area);
+    let top = context.view.details.top(context.view.selection, lines.len(), room);
+    for (i, (key, value)) in lines.iter().skip(top).take(room).enumerate() {
+        let base = area.y + i as f32 * STEP + 12.0;
         paint.text(Anchor::Start, pos(area.x, base), TEXT, palette.dim, *key);
-        let value = match i + 1 == room && lines.len() > room {
-            true => "…".to_owned(),
-            false => fit(value, TEXT, area.right() - value_at),
-        };
-        paint.text(Anchor::Start, pos(value_at, base), TEXT, palette.ink, value);
+        let value = fit(value, TEXT, area.w - VALUE - BESIDE_THUMB);
+        paint.text(Anchor::Start, pos(area.x + VALUE, base), TEXT, palette.ink, value);
+    }
+    if lines.len() > room {
+        let (from, to) = (top + 1, (top + room).min(lines.len()));
+        let words = format!("lines {from} to {to} of {}", lines.len());
+        paint.text(Anchor::End, pos(area.right(), area.y - 9.0), TEXT, palette.dim, words);
+    }
+    thumb(context, paint, area, (top, room, lines.len()));
+}
+
+impl View {
+    /// Scrolls the details by lines.
+    pub(super) fn scroll_details(&mut self, model: &Model, frame: &Frame, by: f64) {
+        let Some(area) = frame.details else { return };
+        let all = lines(model, self, area).len();
+        self.details.by(self.selection, by, all, room(area));
     }
 }

@@ -38,33 +38,34 @@ impl Panel for PoolState {
         bar(context, paint, event);
         let words = "coloured: live; grey: free; pale: not mapped";
         paint.text(Anchor::Start, pos(area.x + 10.0, area.y + BAR + 23.0), 10.5, palette.dim, words);
-        for (at, line) in lines(context.model, context.view, event, room(area)).iter().enumerate() {
-            let base = area.y + LIST + at as f32 * ROW;
-            if line.block.is_some_and(|block| context.view.selection == Selection::Free(event, block)) {
-                paint.rect(Rect { y: base - ROW * 0.7, h: ROW, ..area }, palette.used.fade(70));
-            }
-            if let Some(stream) = line.stream {
-                let color = palette.stream(context.model.stream(stream).rank);
-                paint.rect(Rect::between(area.x + 10.0, base - 9.0, area.x + 19.0, base), color);
-            }
-            let indent = if line.block.is_some() { 40.0 } else { 26.0 };
-            let (ink, last) =
-                if line.block.is_some() { (palette.dim, at + 1 == room(area)) } else { (palette.ink, false) };
-            let text = if last { "…" } else { line.text.as_str() };
-            paint.text(Anchor::Start, pos(area.x + indent, base), TEXT, ink, fit(text, TEXT, area.w - indent - 10.0));
+        let lines = lines(context.model, context.view, event);
+        let (room, all) = (room(area), lines.len());
+        let top = context.view.free.top(Some((context.view.pool, event)), all, room);
+        for (at, line) in lines[top..].iter().take(room).enumerate() {
+            self::line(context, paint, event, (line, area.y + LIST + at as f32 * ROW));
         }
+        if all > room {
+            let words = format!("lines {} to {} of {all}", top + 1, (top + room).min(all));
+            paint.text(Anchor::End, pos(area.right() - 10.0, area.y + BAR + 23.0), 10.5, palette.dim, words);
+        }
+        let list = Rect::between(area.x, area.y + LIST - ROW * 0.7, area.right(), area.bottom());
+        super::side::thumb(context, paint, list, (top, room, all));
     }
 
     fn at(&self, model: &Model, view: &View, frame: &Frame, at: Pos) -> Selection {
         let Some(event) = cursor(model, view) else {
             return view.selection;
         };
-        let row = ((at.y - frame.map.area.y - LIST + ROW * 0.7) / ROW).max(-1.0);
-        let line = (row >= 0.0)
-            .then(|| lines(model, view, event, room(frame.map.area)).into_iter().nth(row as usize))
-            .flatten();
-        let block = line.and_then(|line| line.block);
-        block.map_or(view.selection, |block| Selection::Free(event, block))
+        let (row, room) = (((at.y - frame.map.area.y - LIST) / ROW + 0.7).floor(), room(frame.map.area));
+        if row < 0.0 || row as usize >= room {
+            return view.selection;
+        }
+        let lines = lines(model, view, event);
+        let top = view.free.top(Some((view.pool, event)), lines.len(), room);
+        match lines.get(top + row as usize) {
+            Some(Line::Block(block)) => Selection::Free(event, *block),
+            _ => view.selection,
+        }
     }
 
     fn tell(&self, _: &Model, _: &View, _: &Frame, _: Pos) -> Vec<String> {
@@ -123,15 +124,31 @@ fn merged(rects: impl Iterator<Item = Rect>) -> Vec<Rect> {
     out
 }
 
-/// A line of the list.
-struct Line {
-    text: String,
-    stream: Option<StreamIx>,
-    block: Option<FreeBlock>,
+impl View {
+    /// Scrolls the list of free blocks by lines.
+    pub(super) fn scroll_free(&mut self, model: &Model, frame: &Frame, by: f64) {
+        if let Some(event) = cursor(model, self) {
+            let all = lines(model, self, event).len();
+            self.free.by(Some((self.pool, event)), by, all, room(frame.map.area));
+        }
+    }
 }
 
-/// By stream, those with most bytes first; below each its blocks, the largest first. So many lines at most.
-fn lines(model: &Model, view: &View, event: EventIx, shown: usize) -> Vec<Line> {
+/// A line of the list. Its words are made once it is seen.
+enum Line {
+    Nothing,
+    /// All that one stream freed.
+    Group {
+        stream: Option<StreamIx>,
+        blocks: usize,
+        sum: u64,
+        largest: u64,
+    },
+    Block(FreeBlock),
+}
+
+/// By stream, those with most bytes first; below each its blocks, the largest first. O(n log n) in the pool's allocations.
+fn lines(model: &Model, view: &View, event: EventIx) -> Vec<Line> {
     let mut by: BTreeMap<Option<StreamIx>, Vec<FreeBlock>> = BTreeMap::new();
     for block in model.free_blocks(view.pool, event) {
         by.entry(block.last.map(|life| model.freed_on(life))).or_default().push(block);
@@ -139,36 +156,57 @@ fn lines(model: &Model, view: &View, event: EventIx, shown: usize) -> Vec<Line> 
     let mut groups: Vec<(Option<StreamIx>, Vec<FreeBlock>)> = by.into_iter().collect();
     let sum = |blocks: &[FreeBlock]| blocks.iter().map(FreeBlock::bytes).fold(0, u64::saturating_add);
     groups.sort_by_key(|(_, blocks)| std::cmp::Reverse(sum(blocks)));
-    let mut lines = Vec::new();
     if groups.is_empty() {
-        lines.push(Line { text: "Nothing is free.".to_owned(), stream: None, block: None });
+        return vec![Line::Nothing];
     }
+    let mut lines = Vec::new();
     for (stream, mut blocks) in groups {
-        let who = stream.map_or("never used".to_owned(), |s| format!("freed on {}", super::map::stream_name(model, s)));
-        let pieces = if blocks.len() == 1 { "piece" } else { "pieces" };
-        let count = format!("{} {pieces}", ticks::count(blocks.len() as u64));
-        let most = blocks.iter().map(FreeBlock::bytes).max().unwrap_or(0);
-        let text = format!("{who}: {} in {count}, the largest {}", ticks::bytes(sum(&blocks)), ticks::bytes(most));
-        lines.push(Line { text, stream, block: None });
+        let largest = blocks.iter().map(FreeBlock::bytes).max().unwrap_or(0);
+        lines.push(Line::Group { stream, blocks: blocks.len(), sum: sum(&blocks), largest });
         blocks.sort_by_key(|block| (std::cmp::Reverse(block.bytes()), block.start));
-        lines.extend(blocks.into_iter().take(shown).map(|block| block_line(model, block, event)));
-        if lines.len() >= shown {
-            break;
-        }
+        lines.extend(blocks.into_iter().map(Line::Block));
     }
-    lines.truncate(shown);
     lines
 }
 
-fn block_line(model: &Model, block: FreeBlock, event: EventIx) -> Line {
-    let place = format!("{} at {}", ticks::bytes(block.bytes()), describe::offset_words(Bytes(block.start)));
-    let text = match block.last {
-        None => format!("{place}, for anyone"),
-        Some(life) => {
-            let points = model.points_of(life, event);
-            let points: Vec<String> = points.iter().map(|p| format!("stream {} at {}", p.stream, p.seq)).collect();
-            format!("{place}, was #{}, after {}", model.life(life).id, points.join(" and "))
-        }
+/// Draws a line of the list on its base.
+fn line(context: &Context<'_>, paint: &mut Paint, event: EventIx, (line, base): (&Line, f32)) {
+    let (model, palette, area) = (context.model, context.palette, context.frame.map.area);
+    let (indent, ink) = match line {
+        Line::Nothing | Line::Group { .. } => (26.0, palette.ink),
+        Line::Block(_) => (40.0, palette.dim),
     };
-    Line { text, stream: None, block: Some(block) }
+    if let Line::Block(block) = line
+        && context.view.selection == Selection::Free(event, *block)
+    {
+        paint.rect(Rect { y: base - ROW * 0.7, h: ROW, ..area }, palette.used.fade(70));
+    }
+    if let Line::Group { stream: Some(stream), .. } = line {
+        let color = palette.stream(model.stream(*stream).rank);
+        paint.rect(Rect::between(area.x + 10.0, base - 9.0, area.x + 19.0, base), color);
+    }
+    let text = words(model, line, event);
+    paint.text(Anchor::Start, pos(area.x + indent, base), TEXT, ink, fit(&text, TEXT, area.w - indent - 10.0));
+}
+
+fn words(model: &Model, line: &Line, event: EventIx) -> String {
+    match *line {
+        Line::Nothing => "Nothing is free.".to_owned(),
+        Line::Group { stream, blocks, sum, largest } => {
+            let who =
+                stream.map_or("never used".to_owned(), |s| format!("freed on {}", super::map::stream_name(model, s)));
+            let pieces = if blocks == 1 { "piece" } else { "pieces" };
+            let count = format!("{} {pieces}", ticks::count(blocks as u64));
+            format!("{who}: {} in {count}, the largest {}", ticks::bytes(sum), ticks::bytes(largest))
+        }
+        Line::Block(block) => block_words(model, block, event),
+    }
+}
+
+fn block_words(model: &Model, block: FreeBlock, event: EventIx) -> String {
+    let place = format!("{} at {}", ticks::bytes(block.bytes()), describe::offset_words(Bytes(block.start)));
+    let Some(life) = block.last else { return format!("{place}, for anyone") };
+    let points = model.points_of(life, event);
+    let points: Vec<String> = points.iter().map(|p| format!("stream {} at {}", p.stream, p.seq)).collect();
+    format!("{place}, was #{}, after {}", model.life(life).id, points.join(" and "))
 }

@@ -1,6 +1,8 @@
 //! What is being looked at: the range, the selection, the size. Inputs change it; the picture follows from it.
 
-use super::{Addresses, Along, Answer, ColorBy, Frame, Input, Listing, Mark, Notes, Page, Pos, Question, Range, Theme};
+use super::{
+    Addresses, Along, Answer, ColorBy, Frame, Input, Listing, Mark, Notes, Page, Pos, Question, Range, Scrolled, Theme,
+};
 use crate::model::{Axis, By, EventIx, FindingIx, FreeBlock, LifeIx, Model, PoolIx};
 
 /// What is selected.
@@ -70,6 +72,10 @@ pub struct View {
     pub top: usize,
     /// The first row of the list of findings.
     pub top_finding: usize,
+    /// How far the details are scrolled, which are those of the selection.
+    pub details: Scrolled<Selection>,
+    /// How far the list of free blocks is scrolled, which is that of a pool after a record.
+    pub free: Scrolled<Option<(PoolIx, EventIx)>>,
     /// What is looked for, and what the tables show of it.
     pub listing: Listing,
     /// What the used bytes of the chart are stacked by; `None`: they are not.
@@ -102,6 +108,8 @@ impl View {
             selection: Selection::default(),
             top: 0,
             top_finding: 0,
+            details: Scrolled::default(),
+            free: Scrolled::default(),
             listing: Listing::default(),
             stack: None,
             color: ColorBy::default(),
@@ -169,7 +177,9 @@ impl View {
             Input::NextColor => self.color = self.color.next(),
             Input::Show(page) => self.show(page),
             Input::NextPage => self.show(self.page.next()),
+            Input::ScrollTable(rows) if self.page == Page::State => self.scroll_free(model, frame, rows),
             Input::ScrollTable(rows) => self.scroll_table(model, frame, rows),
+            Input::ScrollDetails(rows) => self.scroll_details(model, frame, rows),
         }
     }
 
@@ -360,7 +370,7 @@ impl View {
 }
 
 /// The first row of a list that was scrolled.
-fn scrolled(top: usize, rows: f64, all: usize, shown: usize) -> usize {
+pub(super) fn scrolled(top: usize, rows: f64, all: usize, shown: usize) -> usize {
     (top as f64 + rows).clamp(0.0, all.saturating_sub(shown) as f64) as usize
 }
 

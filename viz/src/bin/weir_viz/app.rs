@@ -1,9 +1,10 @@
 //! The window: opens logs, shows what is opened, and hands what the user does to it.
 
 use crate::bars;
+use crate::chooser::Chooser;
 use crate::command;
 use crate::desk::Desk;
-use crate::document::Document;
+use crate::document::{Document, Told};
 use crate::failure::{Failure, Outcome};
 use crate::following::Following;
 use crate::loading::Loading;
@@ -29,10 +30,14 @@ pub(crate) struct App {
     pub(crate) failure: Option<Failure>,
     pub(crate) recent: Recent,
     pub(crate) overlay: Overlay,
+    /// What the file that is being read was chosen in: it comes back if that cannot be shown.
+    pub(crate) chooser: Option<Chooser>,
     /// What the last command had to say.
     pub(crate) said: String,
     /// The search box is to be typed into.
     search: bool,
+    /// The search box had the keys in the last frame.
+    searching: bool,
     /// The colours of the last frame.
     pub(crate) theme: Theme,
     pub(crate) outcome: Outcome,
@@ -51,8 +56,10 @@ impl App {
             failure: None,
             recent,
             overlay: Overlay::None,
+            chooser: None,
             said: String::new(),
             search: false,
+            searching: false,
             theme: Theme::default(),
             outcome,
             sessions,
@@ -98,6 +105,18 @@ impl App {
         std::mem::replace(&mut self.search, false)
     }
 
+    /// Whether the search box has the keys.
+    pub(crate) const fn note_searching(&mut self, searching: bool) {
+        self.searching = searching;
+    }
+
+    /// Empties the search box, if it has the keys. Answers whether there was something in it.
+    pub(crate) fn clear_search(&mut self) -> bool {
+        let searching = self.searching;
+        let Some(document) = self.desk.document_mut().filter(|_| searching) else { return false };
+        document.view.listing.clear()
+    }
+
     /// One frame.
     pub(crate) fn show(&mut self, ui: &mut Ui) {
         self.take_loaded(ui.ctx());
@@ -118,6 +137,10 @@ impl App {
         }
         self.notes(ui);
         self.desk.end_frame(ui);
+        if ui.input(|i| i.viewport().close_requested()) {
+            // Before the window is gone: what comes then need not end well.
+            self.desk.write_sessions();
+        }
     }
 
     fn theme_now(&self, ui: &Ui) -> Theme {
@@ -133,7 +156,7 @@ impl App {
         let middle = egui::CentralPanel::default().frame(egui::Frame::new().fill(fill));
         if self.desk.len() == 0 {
             let failure = self.failure.as_ref();
-            let waiting = self.following.as_ref().map(Following::words);
+            let waiting = self.following.as_ref().map(Following::waiting);
             let act = middle.show(ui, |ui| start::show(ui, failure, waiting, self.recent.logs())).inner;
             if let Some(act) = act {
                 self.act(act, ui.ctx());
@@ -142,7 +165,13 @@ impl App {
         }
         let bar = egui::Frame::new().fill(fill).inner_margin(egui::Margin::symmetric(20, 4));
         egui::Panel::bottom("bar").frame(bar).exact_size(bars::HEIGHT).show(ui, |ui| self.bars(ui));
-        middle.show(ui, |ui| self.desk.canvases(ui));
+        let told = if self.is_covered() { Told::Nothing } else { Told::Hover };
+        middle.show(ui, |ui| self.desk.canvases(ui, told));
+    }
+
+    /// Whether something lies over the picture: then the picture tells nothing.
+    fn is_covered(&self) -> bool {
+        self.overlay != Overlay::None || self.loading.is_some() || self.failure.is_some()
     }
 
     /// What lies over the picture for a while: what went wrong, what is being read, what will be dropped.

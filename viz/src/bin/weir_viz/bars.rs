@@ -3,6 +3,7 @@
 use crate::app::App;
 use crate::command::Does;
 use crate::loading::Purpose;
+use eframe::egui::text::{CCursor, CCursorRange};
 use eframe::egui::{self, Ui};
 use weir_viz::model::Axis;
 use weir_viz::scene::{Input, Page, Selection};
@@ -39,11 +40,13 @@ impl App {
         let edit = ui.add(edit).labelled_by(label.id);
         if wanted {
             edit.request_focus();
+            select_all(ui, edit.id, &listing.query);
         }
         if edit.changed() {
             listing.top = 0;
             self.say(String::new());
         }
+        self.note_searching(edit.has_focus());
         if edit.lost_focus() && ui.input(|i| i.key_pressed(egui::Key::Enter)) {
             self.perform(Does::Find(1), ui.ctx());
             // Enter again goes on to the next.
@@ -92,4 +95,12 @@ impl App {
             self.perform(does, ui.ctx());
         }
     }
+}
+
+/// What is typed next takes the place of all that stands in the box.
+fn select_all(ui: &Ui, id: egui::Id, text: &str) {
+    let mut state = egui::TextEdit::load_state(ui.ctx(), id).unwrap_or_default();
+    let whole = CCursorRange::two(CCursor::default(), CCursor::new(text.chars().count()));
+    state.cursor.set_char_range(Some(whole));
+    state.store(ui.ctx(), id);
 }

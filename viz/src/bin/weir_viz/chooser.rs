@@ -1,14 +1,19 @@
 //! Choosing a file in the window itself: what is typed is a path, and below it stands what its folder holds. The desktop's
 //! dialogs need a service that is not there everywhere, and say nothing where it is not.
 
+use crate::failure::Failure;
 use crate::loading::Purpose;
-use eframe::egui::{self, Key, TextEdit, Ui};
+use crate::overlay;
+use crate::start;
+use eframe::egui::{Key, TextEdit, Ui};
 use std::fs::DirEntry;
-use std::path::{MAIN_SEPARATOR, Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, MAIN_SEPARATOR_STR, Path, PathBuf};
 
 /// Entries of a folder that are shown.
 const MOST: usize = 500;
 const WIDTH: f32 = 560.0;
+/// Height of what stands around the list: the box, the hint, and why a file is not shown.
+const BESIDE: f32 = 130.0;
 
 /// A file to be chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +24,8 @@ pub(crate) struct Chooser {
     /// Which entry Enter takes; `None`: what is typed.
     chosen: Option<usize>,
     listed: Option<Listed>,
+    /// Why the file that was chosen is not shown.
+    failure: Option<Failure>,
 }
 
 /// What a folder holds.
@@ -37,7 +44,13 @@ struct Entry {
 impl Chooser {
     /// Begins in a folder.
     pub(crate) fn new(purpose: Purpose, folder: &Path) -> Self {
-        Self { purpose, typed: as_folder(folder), chosen: None, listed: None }
+        Self { purpose, typed: as_folder(folder), chosen: None, listed: None, failure: None }
+    }
+
+    /// With what was typed, because that file could not be shown.
+    pub(crate) fn again(self, failure: Failure) -> Self {
+        // The folder may hold something else by now.
+        Self { failure: Some(failure), listed: None, ..self }
     }
 
     /// What is typed as a path; `~` is the user's home.
@@ -95,7 +108,13 @@ impl Chooser {
             typing.request_focus();
         }
         if typing.changed() {
-            self.chosen = None;
+            (self.chosen, self.failure) = (None, None);
+            if let Some(at) = absolute(&self.typed) {
+                self.typed.drain(..at);
+            }
+        }
+        if let Some(failure) = &self.failure {
+            start::failure(ui, failure);
         }
         let matching = match self.matching() {
             Ok(matching) => matching,
@@ -132,7 +151,7 @@ impl Chooser {
 /// The entries as buttons. Answers the one that was clicked.
 fn list(ui: &mut Ui, matching: &[Entry], chosen: Option<usize>, moved: bool) -> Option<usize> {
     let mut clicked = None;
-    egui::ScrollArea::vertical().max_height(380.0).show(ui, |ui| {
+    overlay::scrolled(ui, BESIDE, |ui| {
         ui.set_min_width(WIDTH);
         for (at, entry) in matching.iter().enumerate() {
             let name = if entry.is_file { entry.name.clone() } else { format!("{}{MAIN_SEPARATOR}", entry.name) };
@@ -146,6 +165,15 @@ fn list(ui: &mut Ui, matching: &[Entry], chosen: Option<usize>, moved: bool) -> 
         }
     });
     clicked
+}
+
+/// Where a path begins that was typed or pasted behind a folder, and stands for itself: `/a/b/` and then `/c` or `~/c`.
+fn absolute(typed: &str) -> Option<usize> {
+    let behind = |root: &str| Some(typed.rfind(&format!("{MAIN_SEPARATOR}{root}"))? + MAIN_SEPARATOR.len_utf8());
+    let home = format!("~{MAIN_SEPARATOR}");
+    // Two separators at the very beginning are a share of the network, where there are such.
+    let root = behind(MAIN_SEPARATOR_STR).filter(|at| cfg!(unix) || *at > MAIN_SEPARATOR.len_utf8());
+    root.max(behind(&home))
 }
 
 /// As it is typed, so that the next name can follow.
@@ -167,4 +195,25 @@ fn entries(folder: &Path) -> Result<Vec<Entry>, String> {
     let mut entries: Vec<Entry> = found.flatten().map(entry).collect();
     entries.sort();
     Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn an_absolute_path_behind_a_folder_stands_for_itself() {
+        for (typed, left) in [
+            ("/a/b//a/b/c.log", "/a/b/c.log"),
+            ("/a/b//", "/"),
+            ("/a/b/~/c.log", "~/c.log"),
+            ("/a//b/~/c//d", "/d"),
+            ("/a/b/c.log", "/a/b/c.log"),
+            ("/a/b/~", "/a/b/~"),
+            ("a~/b", "a~/b"),
+        ] {
+            assert_eq!(&typed[absolute(typed).unwrap_or(0)..], left, "{typed}");
+        }
+    }
 }

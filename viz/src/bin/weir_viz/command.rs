@@ -9,6 +9,8 @@ use weir_viz::scene::{ColorBy, Frame, Input, Page};
 const KEY_MOVE: f64 = 0.1;
 /// What a key zooms by.
 const KEY_ZOOM: f64 = 0.75;
+/// Rows that a key scrolls by.
+const KEY_ROWS: f64 = 10.0;
 
 /// What a command does.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -148,8 +150,12 @@ commands! {
     "Undo a zoom" [plain(Key::Backspace)] Does::Undo;
     "Next record" [plain(Key::Period), plain(Key::ArrowDown)] Does::View(Input::Step(1));
     "Previous record" [plain(Key::Comma), plain(Key::ArrowUp)] Does::View(Input::Step(-1));
-    "A page of records on" [plain(Key::PageDown)] Does::Page(1);
-    "A page of records back" [plain(Key::PageUp)] Does::Page(-1);
+    "A page of records on" [shift(Key::PageDown, false)] Does::Page(1);
+    "A page of records back" [shift(Key::PageUp, false)] Does::Page(-1);
+    "Scroll the details down" [shift(Key::PageDown, true)] Does::View(Input::ScrollDetails(KEY_ROWS));
+    "Scroll the details up" [shift(Key::PageUp, true)] Does::View(Input::ScrollDetails(-KEY_ROWS));
+    "Scroll the list in the large panel down" [ctrl(Key::PageDown)] Does::View(Input::ScrollTable(KEY_ROWS));
+    "Scroll the list in the large panel up" [ctrl(Key::PageUp)] Does::View(Input::ScrollTable(-KEY_ROWS));
     "Next finding" [shift(Key::N, false)] Does::View(Input::StepFinding(1));
     "Previous finding" [shift(Key::N, true)] Does::View(Input::StepFinding(-1));
     "Set a mark at the cursor" [plain(Key::M)] Does::SetMark;

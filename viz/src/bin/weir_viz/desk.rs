@@ -1,6 +1,6 @@
 //! The logs in the window: none, one, or two side by side, of which one is worked on and the other follows.
 
-use crate::document::Document;
+use crate::document::{Document, Told};
 use crate::paint;
 use eframe::egui::{self, Ui, UiBuilder, pos2};
 use std::path::Path;
@@ -126,8 +126,13 @@ impl Desk {
         self.documents.iter_mut().for_each(|document| document.end_frame(ui));
     }
 
+    /// Writes what is to be kept of each log.
+    pub(crate) fn write_sessions(&mut self) {
+        self.documents.iter_mut().for_each(Document::write_session);
+    }
+
     /// The pictures. Whichever the pointer works on is worked on from then on.
-    pub(crate) fn canvases(&mut self, ui: &mut Ui) {
+    pub(crate) fn canvases(&mut self, ui: &mut Ui, told: Told) {
         let whole = ui.available_rect_before_wrap();
         let count = self.documents.len().max(1) as f32;
         let wide = (whole.width() / count).floor();
@@ -136,7 +141,8 @@ impl Desk {
             let left = whole.left() + side as f32 * wide;
             let area = egui::Rect::from_min_max(pos2(left, whole.top()), pos2(left + wide, whole.bottom()));
             document.lists(count < 2.0 || wide >= NARROW);
-            let used = ui.scope_builder(UiBuilder::new().id_salt(side).max_rect(area), |ui| document.canvas(ui)).inner;
+            let used =
+                ui.scope_builder(UiBuilder::new().id_salt(side).max_rect(area), |ui| document.canvas(ui, told)).inner;
             if used {
                 touched = Some(side);
             }

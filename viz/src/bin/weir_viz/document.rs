@@ -14,6 +14,7 @@ use weir_viz::check::Report;
 use weir_viz::cli::{self, Picture, PictureError};
 use weir_viz::model::{EventIx, Model};
 use weir_viz::scene::{self, Answer, Frame, History, Input, Parts, Pos, Scene, Size, Theme, View, pos};
+use weir_viz::search::QueryError;
 use weir_viz::session::{Look, Session};
 use weir_viz::source::Opened;
 
@@ -34,6 +35,8 @@ pub(crate) struct Document {
     report: Option<Report>,
     /// Where the pointer is on the picture.
     pointer: Option<Pos>,
+    /// The part of a row that the wheel has turned over a list.
+    wheel: f64,
     session: Option<Kept>,
     /// The view as the frame began.
     before: View,
@@ -47,6 +50,15 @@ struct Kept {
 
 /// So many seconds nothing changes before the session is written.
 const CALM: f64 = 1.0;
+
+/// What a picture tells of the place under the pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// What is there.
+    Hover,
+    /// Nothing, as something lies over it.
+    Nothing,
+}
 
 /// A picture, kept until the view changes.
 struct Drawn {
@@ -73,6 +85,7 @@ impl Document {
             asking: Asking::default(),
             report: None,
             pointer: None,
+            wheel: 0.0,
             session: None,
         })
     }
@@ -112,7 +125,7 @@ impl Document {
 
     /// Writes the session, if there is something to write. Where that cannot be, as in a folder that cannot be written to,
     /// nothing is kept.
-    fn write_session(&mut self) {
+    pub(crate) fn write_session(&mut self) {
         let look = self.look();
         if let Some(kept) = &mut self.session
             && kept.since.take().is_some()
@@ -186,8 +199,12 @@ impl Document {
         let Some(kept) = &mut self.session else { return };
         if changed {
             kept.since = Some(seconds);
-            ui.ctx().request_repaint_after_secs(CALM as f32);
-        } else if kept.since.is_some_and(|since| seconds - since >= CALM) {
+        }
+        let Some(rest) = kept.since.map(|since| since + CALM - seconds) else { return };
+        if rest > 0.0 {
+            // Asked for again until it is over: a frame may come a little before its time.
+            ui.ctx().request_repaint_after_secs(rest as f32);
+        } else {
             self.write_session();
         }
     }
@@ -216,10 +233,18 @@ impl Document {
         }
     }
 
-    /// Goes to the next (1) or previous (-1) match.
+    /// Goes to the next (1) or previous (-1) match. What makes no sense is told by the table itself where there is one.
     pub(crate) fn find(&mut self, by: i64) -> Result<(), String> {
         let Some(drawn) = &self.drawn else { return Ok(()) };
+        if self.table_tells().is_some() {
+            return Ok(());
+        }
         self.view.find(&self.opened.model, &drawn.frame, by)
+    }
+
+    /// Why what is looked for makes no sense, where a table says so.
+    fn table_tells(&self) -> Option<QueryError> {
+        self.view.page.table().and_then(|_| self.view.listing.wrong())
     }
 
     /// Back to where the view was.
@@ -247,7 +272,7 @@ impl Document {
     }
 
     /// The picture, and what the pointer does on it. Answers whether that did something.
-    pub(crate) fn canvas(&mut self, ui: &mut Ui) -> bool {
+    pub(crate) fn canvas(&mut self, ui: &mut Ui, told: Told) -> bool {
         let (response, painter) = canvas(ui, self.view.theme);
         let words = self.in_words();
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &words));
@@ -257,12 +282,12 @@ impl Document {
         let Some(drawn) = &self.drawn else { return false };
         self.pointer = response.hover_pos().map(|at| pos(at.x - corner.x, at.y - corner.y));
         let pointer = input::Pointer::of(&response);
-        let inputs = ui.input(|i| pointer.inputs(i, &self.view, &drawn.frame, corner));
+        let inputs = ui.input(|i| pointer.inputs(i, (&self.view, &drawn.frame), corner, &mut self.wheel));
         let used = !inputs.is_empty();
         inputs.into_iter().for_each(|input| self.apply(input));
         self.draw();
         self.paint(&painter, corner);
-        if let (Some(at), Some(drawn)) = (self.pointer, &self.drawn) {
+        if let (Some(at), Some(drawn), Told::Hover) = (self.pointer, &self.drawn, told) {
             let over = scene::hover(&self.opened.model, &self.view, &drawn.frame, at);
             paint::paint(&painter, &paint::pieces(&over, corner), corner);
         }
@@ -281,12 +306,14 @@ impl Document {
             Some((_, Answer::Told(told))) => told.lines.first().map(|line| format!("; {}", line.value)),
             Some((_, Answer::Working)) | None => None,
         };
+        let wrong = self.table_tells().map(|error| format!("; {error}"));
         format!(
-            "{}: {} of {} records in sight; selected: {selected}{}",
+            "{}: {} of {} records in sight; selected: {selected}{}{}",
             view.page.title(),
             past - first,
             model.events.len(),
-            told.unwrap_or_default()
+            told.unwrap_or_default(),
+            wrong.unwrap_or_default()
         )
     }
 

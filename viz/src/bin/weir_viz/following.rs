@@ -19,6 +19,8 @@ pub(crate) enum Update {
     Opened(Box<Opened>),
     /// Another log begins.
     Another(&'static str),
+    /// What came last does not look like a log, in words; or it does after all.
+    Foreign(Option<String>),
     /// Nothing more will come.
     Ended,
     /// It cannot be followed any more.
@@ -40,6 +42,8 @@ pub(crate) struct Following {
     /// What it is called: an address, for instance.
     pub(crate) name: String,
     state: State,
+    /// Why what came last does not look like a log, if it does not.
+    foreign: Option<String>,
     shared: Arc<Shared>,
     updates: Receiver<Update>,
 }
@@ -68,7 +72,7 @@ impl Following {
             Reader { live: Live::new(&name), source, shared: Arc::clone(&shared), send, context: context.clone() };
         let spawned = std::thread::Builder::new().name("follow".to_owned()).spawn(move || reader.run());
         match spawned {
-            Ok(_) => Ok(Self { feed, name, state: State::Going, shared, updates }),
+            Ok(_) => Ok(Self { feed, name, state: State::Going, foreign: None, shared, updates }),
             Err(error) => Err(Failure::to_show(&name, error)),
         }
     }
@@ -79,7 +83,8 @@ impl Following {
             return None;
         }
         let update = self.updates.try_recv().ok()?;
-        match update {
+        match &update {
+            Update::Foreign(words) => self.foreign.clone_from(words),
             Update::Opened(_) => self.shared.wanted.store(true, Ordering::Relaxed),
             Update::Ended | Update::Failed(_) => self.state = State::Over,
             Update::Another(_) => {}
@@ -94,6 +99,12 @@ impl Following {
             State::Paused => State::Going,
             State::Over => State::Over,
         };
+    }
+
+    /// How it stands while nothing of it can be shown.
+    pub(crate) fn waiting(&self) -> String {
+        let foreign = self.foreign.as_ref().map(|foreign| format!("; {foreign}"));
+        format!("{}: no record came yet{}", self.words(), foreign.unwrap_or_default())
     }
 
     /// How it stands, in words.
@@ -127,6 +138,7 @@ struct Reader {
 impl Reader {
     fn run(mut self) {
         let mut bytes = Vec::new();
+        let mut foreign = None;
         while !self.shared.stop.load(Ordering::Relaxed) {
             bytes.clear();
             let came = self.source.poll(&mut bytes).and_then(|came| self.live.take(&bytes).map(|()| came));
@@ -146,6 +158,11 @@ impl Reader {
                     return self.tell(Update::Ended);
                 }
                 Err(error) => return self.tell(Update::Failed(error)),
+            }
+            let now = self.live.foreign();
+            if now != foreign {
+                foreign.clone_from(&now);
+                self.tell(Update::Foreign(now));
             }
             if self.live.is_due(Instant::now()) && self.shared.wanted.swap(false, Ordering::Relaxed) {
                 let opened = self.live.opened();

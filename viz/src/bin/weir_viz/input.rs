@@ -1,7 +1,7 @@
 //! From what egui saw to what the view understands.
 
 use eframe::egui::{InputState, PointerButton, Pos2, Response, Vec2};
-use weir_viz::scene::{Along, Frame, Input, Pos, ROW, View, pos};
+use weir_viz::scene::{Along, Frame, Input, Pos, ROW, Rect, View, pos};
 
 /// Points of the wheel that double or halve.
 const DOUBLE: f32 = 200.0;
@@ -39,12 +39,18 @@ impl Pointer {
         }
     }
 
-    /// As the view understands it; the canvas's corner is at `corner`.
-    pub(crate) fn inputs(&self, input: &InputState, view: &View, frame: &Frame, corner: Vec2) -> Vec<Input> {
+    /// As the view understands it; the canvas's corner is at `corner`. `rest`: the part of a row that the wheel has turned.
+    pub(crate) fn inputs(
+        &self,
+        input: &InputState,
+        (view, frame): (&View, &Frame),
+        corner: Vec2,
+        rest: &mut f64,
+    ) -> Vec<Input> {
         let mut out = Vec::new();
         let here = |at: Pos2| pos(at.x - corner.x, at.y - corner.y);
         if let Some(at) = self.hover {
-            wheel(input, view, frame, here(at), &mut out);
+            wheel(input, (view, frame), here(at), rest, &mut out);
         }
         if let (true, Some(from)) = (self.pans && self.by != Vec2::ZERO, input.pointer.press_origin()) {
             out.push(Input::Drag { from: here(from), by: pos(self.by.x, self.by.y) });
@@ -58,26 +64,19 @@ impl Pointer {
     }
 }
 
-fn wheel(input: &InputState, view: &View, frame: &Frame, at: Pos, out: &mut Vec<Input>) {
+fn wheel(input: &InputState, (view, frame): (&View, &Frame), at: Pos, rest: &mut f64, out: &mut Vec<Input>) {
     let (scroll, pinch) = (input.smooth_scroll_delta(), input.zoom_delta());
-    if frame.list.is_some_and(|l| l.contains(at)) {
-        if scroll.y != 0.0 {
-            out.push(Input::Scroll(f64::from(-scroll.y / ROW)));
+    if let Some(scrolls) = list_at(view, frame, at) {
+        // Whole rows; what is left of one waits for more.
+        *rest += f64::from(-scroll.y / ROW);
+        let rows = rest.trunc();
+        *rest -= rows;
+        if rows != 0.0 {
+            out.push(scrolls(rows));
         }
         return;
     }
-    if frame.findings.is_some_and(|l| l.contains(at)) {
-        if scroll.y != 0.0 {
-            out.push(Input::ScrollFindings(f64::from(-scroll.y / ROW)));
-        }
-        return;
-    }
-    if view.page.is_list() && frame.map.area.contains(at) {
-        if scroll.y != 0.0 {
-            out.push(Input::ScrollTable(f64::from(-scroll.y / ROW)));
-        }
-        return;
-    }
+    *rest = 0.0;
     let along = if input.modifiers.alt { Along::Y } else { Along::X };
     let mut zoom = |factor: f64| out.push(Input::Zoom { at, factor, along });
     if pinch != 1.0 {
@@ -89,4 +88,18 @@ fn wheel(input: &InputState, view: &View, frame: &Frame, at: Pos, out: &mut Vec<
         let part = f64::from(-scroll.x / frame.map.area.w);
         out.push(Input::Move { x: part, y: 0.0 });
     }
+}
+
+/// What scrolls a list by rows.
+type Scrolls = fn(f64) -> Input;
+
+/// What scrolls the list at the place, if there is one.
+fn list_at(view: &View, frame: &Frame, at: Pos) -> Option<Scrolls> {
+    let lists: [(Option<Rect>, Scrolls); 4] = [
+        (frame.list, Input::Scroll),
+        (frame.findings, Input::ScrollFindings),
+        (frame.details, Input::ScrollDetails),
+        (view.page.scrolls().then_some(frame.map.area), Input::ScrollTable),
+    ];
+    lists.into_iter().find(|(area, _)| area.is_some_and(|area| area.contains(at))).map(|(_, scrolls)| scrolls)
 }

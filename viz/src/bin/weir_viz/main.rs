@@ -11,6 +11,8 @@ mod document;
 #[cfg(all(test, feature = "drive"))]
 mod drive;
 #[cfg(all(test, feature = "drive"))]
+mod drive_files;
+#[cfg(all(test, feature = "drive"))]
 mod drive_views;
 mod failure;
 mod following;

@@ -1,8 +1,8 @@
 //! The user's marks: one is named in a box, all stand in a list.
 
 use crate::document::Document;
-use crate::overlay::Act;
-use eframe::egui::{self, Key, TextEdit, Ui};
+use crate::overlay::{self, Act};
+use eframe::egui::{Key, TextEdit, Ui};
 use weir_viz::model::EventIx;
 
 /// A mark as the list shows it.
@@ -65,7 +65,7 @@ pub(crate) fn list(ui: &mut Ui, marks: &[Listed]) -> Option<Act> {
         ui.label("There is no mark yet: M sets one at the cursor.");
     }
     let mut act = None;
-    egui::ScrollArea::vertical().max_height(420.0).show(ui, |ui| {
+    overlay::scrolled(ui, 0.0, |ui| {
         for (at, mark) in marks.iter().enumerate() {
             ui.horizontal(|ui| {
                 let button = ui.button(format!("#{} {}", mark.number, mark.name));

@@ -6,7 +6,7 @@ use crate::document::Document;
 use crate::failure::Failure;
 use crate::following::{Following, Update};
 use crate::loading::{Loaded, Loading, Purpose};
-use crate::overlay::Act;
+use crate::overlay::{Act, Overlay};
 use eframe::egui::{Context, ViewportCommand};
 use std::path::{Path, PathBuf};
 use weir_viz::cli::{Picture, Sessions};
@@ -23,7 +23,7 @@ impl App {
     }
 
     pub(crate) fn load(&mut self, file: PathBuf, picture: Picture, purpose: Purpose, context: &Context) {
-        self.failure = None;
+        (self.failure, self.chooser) = (None, None);
         match Loading::start(file, picture, purpose, context) {
             Ok(loading) => self.loading = Some(loading),
             Err(failure) => self.failure = Some(failure),
@@ -61,6 +61,7 @@ impl App {
             match update {
                 Update::Opened(opened) => self.show_grown(*opened, context),
                 Update::Another(why) => self.said = why.to_owned(),
+                Update::Foreign(words) => self.said = words.unwrap_or_default(),
                 Update::Ended => self.said = "nothing more will come".to_owned(),
                 Update::Failed(error) => self.fail(error.into()),
             }
@@ -119,8 +120,12 @@ impl App {
         });
         match made {
             Ok(document) => self.show_document(document, loading.purpose, context),
-            Err(failure) => self.fail(failure),
+            Err(failure) => match self.chooser.take() {
+                Some(chooser) => self.overlay = Overlay::Choose(chooser.again(failure)),
+                None => self.fail(failure),
+            },
         }
+        self.chooser = None;
         if let Some(next) = self.next.take() {
             self.load(next, self.picture_now(), Purpose::Beside, context);
         }
@@ -162,6 +167,7 @@ impl App {
     }
 
     pub(crate) fn stop_loading(&mut self) {
+        self.chooser = None;
         if let Some(loading) = self.loading.take() {
             self.said = format!("stopped reading {}", loading.file.display());
         }

@@ -95,33 +95,60 @@ impl Overlay {
     }
 }
 
+/// From this width on, the keys stand in two columns.
+const TWO_COLUMNS: f32 = 1000.0;
+/// What is left free above a window within the window.
+const TOP: f32 = 60.0;
+/// The height of its title and edges, and of what is left free below it.
+const BAR: f32 = 64.0;
+
 /// A window within the window.
 pub(crate) fn window(title: &'static str) -> egui::Window<'static> {
-    egui::Window::new(title).collapsible(false).resizable(false).anchor(Align2::CENTER_TOP, vec2(0.0, 60.0))
+    egui::Window::new(title).collapsible(false).resizable(false).anchor(Align2::CENTER_TOP, vec2(0.0, TOP))
 }
 
 fn words(command: &Command) -> String {
-    let keys: Vec<String> = command.keys.iter().map(|keys| keys.words()).collect();
+    // Two keys may be called the same: `+`, with and without Shift.
+    let mut keys: Vec<String> = command.keys.iter().map(|keys| keys.words()).collect();
+    keys.dedup();
     keys.join(", ")
 }
 
+/// As high as the window allows for, with a scroll bar that is seen where that is not enough. What stands above it and
+/// below in the window within the window is `beside` points high.
+pub(crate) fn scrolled<T>(ui: &mut Ui, beside: f32, show: impl FnOnce(&mut Ui) -> T) -> T {
+    let room = (ui.ctx().content_rect().height() - TOP - BAR - beside).max(60.0);
+    ui.spacing_mut().scroll = egui::style::ScrollStyle::solid();
+    let area = egui::ScrollArea::vertical().max_height(room).min_scrolled_height(room);
+    area.show(ui, show).inner
+}
+
+/// What the mouse does.
+const MOUSE: [(&str, &str); 5] = [
+    ("wheel", "zoom at the pointer; with Alt the addresses, with Shift aside"),
+    ("wheel over a list", "scroll it"),
+    ("drag", "move"),
+    ("click", "select"),
+    ("double click", "show all"),
+];
+
+/// All of them, in two columns where there is room.
 fn keys(ui: &mut Ui) {
-    egui::ScrollArea::vertical().max_height(560.0).show(ui, |ui| {
-        egui::Grid::new("keys").num_columns(2).spacing([24.0, 4.0]).show(ui, |ui| {
-            for command in COMMANDS.iter().filter(|command| !command.keys.is_empty()) {
-                ui.strong(words(command));
-                ui.label(command.name);
-                ui.end_row();
-            }
-            for (what, does) in [
-                ("wheel", "zoom at the pointer; with Alt the addresses, with Shift aside"),
-                ("drag", "move"),
-                ("click", "select"),
-                ("double click", "show all"),
-            ] {
-                ui.strong(what);
-                ui.label(does);
-                ui.end_row();
+    let commands = COMMANDS.iter().filter(|command| !command.keys.is_empty());
+    let mut rows: Vec<(String, &str)> = commands.map(|command| (words(command), command.name)).collect();
+    rows.extend(MOUSE.map(|(what, does)| (what.to_owned(), does)));
+    let columns = if ui.ctx().content_rect().width() >= TWO_COLUMNS { 2 } else { 1 };
+    scrolled(ui, 0.0, |ui| {
+        ui.horizontal_top(|ui| {
+            for (at, rows) in rows.chunks(rows.len().div_ceil(columns)).enumerate() {
+                egui::Grid::new(("keys", at)).num_columns(2).spacing([24.0, 4.0]).show(ui, |ui| {
+                    for (keys, does) in rows {
+                        ui.strong(keys);
+                        ui.label(*does);
+                        ui.end_row();
+                    }
+                });
+                ui.add_space(24.0);
             }
         });
     });
@@ -160,7 +187,7 @@ fn palette(ui: &mut Ui, typed: &mut String) -> Option<Does> {
         return matching.first().map(|command| command.does);
     }
     let mut chosen = None;
-    egui::ScrollArea::vertical().max_height(420.0).show(ui, |ui| {
+    scrolled(ui, 26.0, |ui| {
         for command in matching {
             let button = egui::Button::new(command.name).shortcut_text(words(command)).frame(false);
             if ui.add_sized([360.0, 20.0], button).clicked() {

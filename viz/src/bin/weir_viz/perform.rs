@@ -14,8 +14,11 @@ impl App {
         match act {
             Act::Does(does) => self.perform(does, context),
             Act::Open(file, purpose) => {
-                self.overlay = Overlay::None;
+                let chosen = std::mem::take(&mut self.overlay);
                 self.load(file, self.picture_now(), purpose, context);
+                if let (Overlay::Choose(chooser), true) = (chosen, self.loading.is_some()) {
+                    self.chooser = Some(chooser);
+                }
             }
             Act::SetMark(event, name) => {
                 if let Some(document) = self.desk.document_mut() {
@@ -71,13 +74,13 @@ impl App {
         }
     }
 
-    /// Closes what lies on top, or else selects nothing.
+    /// Closes what lies on top, or else empties the search box that is typed into, or else selects nothing.
     fn escape(&mut self) {
         if self.overlay != Overlay::None {
             self.overlay = Overlay::None;
         } else if self.loading.is_some() {
             self.stop_loading();
-        } else if self.failure.take().is_none() {
+        } else if self.failure.take().is_none() && !self.clear_search() {
             self.in_document(Does::View(Input::Clear));
         }
     }

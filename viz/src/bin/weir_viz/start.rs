@@ -20,7 +20,7 @@ pub(crate) fn show(ui: &mut Ui, failure: Option<&Failure>, waiting: Option<Strin
                 ui.add_space(24.0);
             }
             if let Some(waiting) = waiting {
-                ui.label(RichText::new(format!("{waiting}: no record came yet")).size(16.0));
+                ui.label(RichText::new(waiting).size(16.0));
                 ui.add_space(24.0);
             }
             ui.label(RichText::new("Drop a log on this window, or open one").size(20.0));

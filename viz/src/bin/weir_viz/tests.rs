@@ -77,11 +77,12 @@ struct Window {
     context: Context,
     app: App,
     time: f64,
+    size: egui::Vec2,
 }
 
 impl Window {
     fn new(app: App) -> Self {
-        let mut window = Self { context: Context::default(), app, time: 0.0 };
+        let mut window = Self { context: Context::default(), app, time: 0.0, size: SIZE };
         // The first frame lays out, the second knows where things are.
         window.frame(Vec::new());
         window.frame(Vec::new());
@@ -120,8 +121,18 @@ impl Window {
     /// One frame with these events; answers the texts that it shows.
     fn frame(&mut self, events: Vec<Event>) -> Vec<String> {
         self.time += 0.05;
+        let output = self.output(events);
+        let texts = output.shapes.into_iter().filter_map(|s| match s.shape {
+            egui::Shape::Text(text) => Some(text.galley.text().to_owned()),
+            _ => None,
+        });
+        texts.collect()
+    }
+
+    /// One frame, now.
+    fn output(&mut self, events: Vec<Event>) -> egui::FullOutput {
         let input = RawInput {
-            screen_rect: Some(egui::Rect::from_min_size(Pos2::ZERO, SIZE)),
+            screen_rect: Some(egui::Rect::from_min_size(Pos2::ZERO, self.size)),
             time: Some(self.time),
             events,
             focused: true,
@@ -130,11 +141,20 @@ impl Window {
         let mut output = self.context.run_ui(input, |ui| self.app.show(ui));
         // Nobody uploads textures here.
         output.textures_delta.clear();
-        let texts = output.shapes.into_iter().filter_map(|s| match s.shape {
-            egui::Shape::Text(text) => Some(text.galley.text().to_owned()),
-            _ => None,
-        });
-        texts.collect()
+        output
+    }
+
+    /// The frames that the window asks for while nobody touches anything, as long as it asks for any.
+    fn idle(&mut self) {
+        for _ in 0..100 {
+            let output = self.output(Vec::new());
+            let wait = output.viewport_output[&egui::ViewportId::ROOT].repaint_delay.as_secs_f64();
+            if wait > 60.0 {
+                return;
+            }
+            self.time += wait.max(0.001);
+        }
+        panic!("it never rests");
     }
 
     fn view(&self) -> &View {
@@ -156,13 +176,27 @@ impl Window {
     }
 
     fn key(&mut self, key: Key) -> Vec<String> {
-        self.frame(vec![Event::Key {
-            key,
-            physical_key: None,
-            pressed: true,
-            repeat: false,
+        self.key_with(Modifiers::NONE, key)
+    }
+
+    fn key_with(&mut self, modifiers: Modifiers, key: Key) -> Vec<String> {
+        self.frame(vec![Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers }])
+    }
+
+    /// Turns the wheel by so many points over a place. Answers the texts that are shown then.
+    fn wheel(&mut self, at: Pos2, by: f32) -> Vec<String> {
+        self.frame(vec![Event::PointerMoved(at)]);
+        self.frame(vec![Event::MouseWheel {
+            unit: MouseWheelUnit::Point,
+            delta: vec2(0.0, by),
+            phase: egui::TouchPhase::Move,
+            source: egui::MouseWheelSource::Unknown,
             modifiers: Modifiers::NONE,
-        }])
+        }]);
+        for _ in 0..20 {
+            self.frame(Vec::new());
+        }
+        self.frame(Vec::new())
     }
 }
 
@@ -210,20 +244,63 @@ fn the_wheel_zooms_at_the_pointer() {
     let before = window.layout();
     let at = pos2(before.map.area.x + 300.0, before.map.area.y + 100.0);
     let value = before.map.x.value(at.x);
-    window.frame(vec![Event::PointerMoved(at)]);
-    window.frame(vec![Event::MouseWheel {
-        unit: MouseWheelUnit::Point,
-        delta: vec2(0.0, 120.0),
-        phase: egui::TouchPhase::Move,
-        source: egui::MouseWheelSource::Unknown,
-        modifiers: Modifiers::NONE,
-    }]);
-    for _ in 0..20 {
-        window.frame(Vec::new());
-    }
+    window.wheel(at, 120.0);
     let after = window.layout();
     assert!(after.map.x.per_pixel() < before.map.x.per_pixel() * 0.9, "zoomed in");
     assert!((after.map.x.value(at.x) - value).abs() < 0.01, "{} was {value}", after.map.x.value(at.x));
+}
+
+#[test]
+fn the_wheel_and_keys_scroll_the_details_and_the_free_blocks() {
+    let mut window = Window::open();
+    window.size = vec2(900.0, 460.0);
+    window.frame(Vec::new());
+    window.key(Key::Num4);
+    let has = |texts: &[String], part: &str| texts.iter().any(|text| text.contains(part));
+    let area = window.layout().map.area;
+    let at = pos2(area.x + 50.0, area.bottom() - 20.0);
+    window.app.document_mut().unwrap().view.selection = Selection::Event(EventIx(81));
+    let texts = window.frame(vec![Event::PointerMoved(at)]);
+    assert!(has(&texts, "was #1, ") && !has(&texts, "was #40, "), "{texts:?}");
+    let texts = window.wheel(at, -2000.0);
+    assert!(!has(&texts, "was #1, ") && has(&texts, "was #40, "), "{texts:?}");
+    window.key_with(Modifiers::COMMAND, Key::PageUp);
+    for _ in 0..5 {
+        window.key_with(Modifiers::COMMAND, Key::PageUp);
+    }
+    let texts = window.frame(Vec::new());
+    assert!(has(&texts, "was #1, "), "{texts:?}");
+    let details = window.layout().details.unwrap();
+    let top = pos2(details.x + 20.0, details.y + 20.0);
+    window.app.document_mut().unwrap().view.selection = Selection::Life(LifeIx(20));
+    let texts = window.frame(Vec::new());
+    assert!(has(&texts, "allocation") && !has(&texts, "went to"), "{texts:?}");
+    let texts = window.wheel(top, -2000.0);
+    assert!(has(&texts, "went to"), "{texts:?}");
+    let first = window.view().top;
+    for _ in 0..4 {
+        window.key_with(Modifiers::SHIFT, Key::PageUp);
+    }
+    let texts = window.frame(Vec::new());
+    assert!(!has(&texts, "went to"), "{texts:?}");
+    assert_eq!(window.view().top, first, "the list of records is another one");
+}
+
+#[test]
+fn a_wheel_that_turns_by_less_than_a_row_scrolls_in_the_end() {
+    let mut window = Window::open();
+    window.size = vec2(900.0, 460.0);
+    window.frame(Vec::new());
+    let list = window.layout().list.unwrap();
+    let at = pos2(list.x + 20.0, list.y + 20.0);
+    for _ in 0..9 {
+        window.wheel(at, -scene::ROW / 2.0);
+    }
+    assert_eq!(window.view().top, 4);
+    for _ in 0..9 {
+        window.wheel(at, scene::ROW / 2.0);
+    }
+    assert_eq!(window.view().top, 0);
 }
 
 #[test]
@@ -272,6 +349,39 @@ fn hovering_tells_what_is_there() {
 }
 
 #[test]
+fn nothing_is_told_beside_a_dialog() {
+    let mut window = Window::open();
+    let at = middle_of(&window, 2);
+    let tells = |texts: &[String]| texts.iter().any(|text| text.starts_with("#3  2 MiB"));
+    assert!(tells(&window.frame(vec![Event::PointerMoved(at)])));
+    for key in [Key::Questionmark, Key::O] {
+        window.key(key);
+        assert!(!tells(&window.frame(Vec::new())), "{key:?}");
+        window.key(Key::Escape);
+        assert!(tells(&window.frame(Vec::new())), "it is told again");
+    }
+}
+
+#[test]
+fn what_is_told_of_the_map_does_not_cover_the_list() {
+    let window = Window::open();
+    let (frame, model, view) = (window.layout(), window.model(), window.view());
+    let area = frame.map.area;
+    for x in [area.x + 2.0, area.x + area.w / 2.0, area.right() - 2.0] {
+        let shapes = scene::hover(model, view, &frame, scene::pos(x, area.y + 40.0));
+        let rects = shapes.iter().filter_map(|shape| match shape {
+            scene::Shape::Rects { rects, .. } => Some(rects),
+            _ => None,
+        });
+        let rects: Vec<&scene::Rect> = rects.flatten().collect();
+        assert!(!rects.is_empty());
+        for rect in rects {
+            assert!(rect.x >= 0.0 && rect.right() < frame.list.unwrap().x, "{rect:?}");
+        }
+    }
+}
+
+#[test]
 fn what_the_check_finds_comes_into_the_window_and_keys_lead_there() {
     let mut window = Window::checked(&Picture::default());
     let texts = window.frame(Vec::new());
@@ -308,6 +418,40 @@ fn a_failure_is_told_in_the_window() {
         assert!(texts.iter().any(|t| t.starts_with(text)), "{text}: {texts:?}");
     }
     assert!(outcome.is_unreadable(), "the program's exit status says it");
+}
+
+/// A log in a folder of its own, in a window that keeps its session: the window, the folder, the session's file.
+fn kept(name: &str) -> (Window, PathBuf, PathBuf) {
+    let folder = std::env::temp_dir().join(format!("weir-viz-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut app = app(log(), Vec::new(), &folder.join("a.log"), &Picture::default());
+    assert_eq!(app.document_mut().unwrap().keep_session(), None);
+    let mut window = Window::new(app);
+    window.idle();
+    let file = folder.join("a.log.weir-session.json");
+    assert!(!file.exists(), "nothing was changed yet");
+    (window, folder, file)
+}
+
+#[test]
+fn the_session_is_written_while_nobody_touches_the_window() {
+    let (mut window, folder, file) = kept("idle");
+    window.key(Key::L);
+    window.idle();
+    assert!(std::fs::read_to_string(&file).unwrap().contains("\"theme\": \"dark\""));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn the_session_is_written_when_the_window_is_to_close() {
+    let (mut window, folder, file) = kept("close");
+    window.key(Key::L);
+    assert!(!file.exists(), "a moment later");
+    let mut input = RawInput { time: Some(window.time), ..RawInput::default() };
+    input.viewports.entry(egui::ViewportId::ROOT).or_default().events.push(egui::ViewportEvent::Close);
+    window.context.run_ui(input, |ui| window.app.show(ui)).textures_delta.clear();
+    assert!(file.exists());
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// The scene measures with the font that the window draws with.
