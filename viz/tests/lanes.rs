@@ -201,9 +201,45 @@ fn the_matrix_says_who_got_how_much() {
         .iter()
         .filter_map(|s| if let Shape::Text(text) = s { Some(text.text.as_str()) } else { None })
         .collect();
-    for text in ["1 MiB in 2", "event 1 MiB", "1 MiB in 1", "grow 1 MiB", "nobody before"] {
+    for text in ["1 MiB in 2 pieces", "event 1 MiB", "1 MiB in 1 piece", "grow 1 MiB", "nobody before"] {
         assert!(texts.contains(&text), "{text}: {texts:?}");
     }
+}
+
+/// Nothing is left out of a cell without a word, and what is left out is the least.
+#[test]
+fn a_cell_lists_its_kinds_the_largest_first_and_says_what_it_leaves_out() {
+    let mut tape = Tape::begin(1 << 30, 0, 40);
+    tape.map(0, 40);
+    let mut offset = 0;
+    for (at, source) in (1..).zip(Source::ALL) {
+        tape.malloc(at, 0, offset, at * MIB, source);
+        offset += at * MIB;
+    }
+    for at in 10..24 {
+        // More rows, each with little room.
+        tape.malloc(at, 1, offset, MIB, Source::SameStream);
+        tape.free(at, at, offset, MIB);
+        tape.malloc(100 + at, 0, offset, MIB, Source::SameStream);
+        offset += MIB;
+    }
+    let model = Model::of(tape.records);
+    let of_cell = |high: f32| -> Vec<String> {
+        let (scene, ..) = picture(&model, Page::Flows, |view| view.size.h = high);
+        let texts = scene.shapes.iter().filter_map(|s| if let Shape::Text(text) = s { Some(&text.text) } else { None });
+        let mut texts = texts.skip_while(|text| *text != "21 MiB in 6 pieces").cloned();
+        texts.next();
+        texts.take_while(|text| !text.contains(" in ")).collect()
+    };
+    let words: Vec<String> =
+        (1..=6_usize).rev().map(|at| format!("{} {at} MiB", scene::source_words(Source::ALL[at - 1]))).collect();
+    assert_eq!(of_cell(3200.0), words);
+    let few = of_cell(1600.0);
+    let shown = few.len() - 1;
+    assert!((1..5).contains(&shown), "{few:?}");
+    assert_eq!(few[..shown], words[..shown]);
+    let rest: usize = (1..=6 - shown).sum();
+    assert_eq!(few[shown], format!("… {} more: {rest} MiB", 6 - shown));
 }
 
 #[test]
