@@ -192,6 +192,23 @@ fn add(plain: &mut BTreeMap<String, (usize, u64)>, key: (Option<Source>, Option<
     (sum.0, sum.1) = (sum.0 + 1, sum.1 + bytes);
 }
 
+/// One malloc of 3 MiB: 1 MiB that stream 0 freed, 1 MiB that stream 1 freed, and 1 MiB that nobody had.
+#[test]
+fn each_byte_is_handed_over_once_by_the_stream_that_freed_it_last() {
+    let mut tape = Tape::begin(1 << 30, 0, 3);
+    tape.map(0, 2);
+    tape.malloc(1, 0, 0, MIB, Source::Grow);
+    tape.malloc(2, 0, MIB, MIB, Source::Grow);
+    tape.free(1, 0, 0, MIB);
+    tape.free(2, 1, MIB, MIB);
+    tape.malloc(3, 2, 0, 3 * MIB, Source::Event);
+    let model = Model::of(tape.records);
+    let taker = model.life_of_id(3).unwrap();
+    let told: Vec<_> =
+        model.hand_overs(taker).map(|(from, bytes)| (from.map(|stream| model.stream(stream).id), bytes)).collect();
+    assert_eq!(told, [(Some(stream(0)), MIB), (Some(stream(1)), MIB), (None, MIB)]);
+}
+
 #[test]
 fn the_matrix_says_who_got_how_much() {
     let model = hand_over();
