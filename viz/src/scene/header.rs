@@ -1,7 +1,7 @@
 //! Title, figures, legend and notices above the panels; the x axis and the marks over them.
 
 use super::frame::{MOST_NOTICES, NOTICE, PAD};
-use super::{Anchor, Context, Paint, Pos, Rect, Stroke, pos, ticks};
+use super::{Anchor, Context, Page, Paint, Pos, Rect, Stroke, pos, ticks};
 use crate::font::{fit, width};
 use crate::model::{Axis, EventIx, Fact, NameIx, Pool};
 
@@ -103,6 +103,13 @@ fn states(context: &Context<'_>, key: &mut Key<'_>) {
         paint.segments(vec![slant(0.0), slant(5.5), other(5.5)], Stroke::solid(palette.edge, 1.0));
         paint.outline(square, Stroke::solid(palette.edge, 1.0));
     });
+    if context.view.page == Page::Addresses && context.pool().is_some_and(|pool| !pool.holes.is_empty()) {
+        key.item("small hole", |paint, square| {
+            let thin = Rect { y: square.y + 4.0, h: 3.0, ..square };
+            paint.rect(square, palette.free);
+            paint.rect(thin, super::map::hole_color(palette));
+        });
+    }
     key.at.x += 8.0;
     key.item("used", |paint, square| paint.rect(square, palette.used.fade(200)));
     key.item("reserved", |paint, square| {
