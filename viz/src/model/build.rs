@@ -165,6 +165,7 @@ impl Builder {
         let whole = self.latest_gap(at).is_none();
         let making = &mut self.making[at.at()];
         let pool = &mut self.model.pools[at.at()];
+        pool.created = making.created;
         pool.used = making.used.finish();
         pool.reserved = making.reserved.finish();
         let (events, lives) = (&self.model.events, &self.model.lives);
@@ -318,6 +319,8 @@ impl Builder {
         self.model.pools.push(Pool {
             id,
             definition: None,
+            created: None,
+            destroyed: None,
             granularity: USUAL_GRANULE,
             used: Curve::default(),
             reserved: Curve::default(),

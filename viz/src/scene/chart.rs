@@ -39,18 +39,38 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
     if let Some(pending) = pending {
         paint.rects(pending.line(area, &y, 1.2), palette.pending);
     }
-    let threshold = Columns::of(&pool.threshold, &columns);
-    if threshold.highest() as f64 <= top {
-        paint.line(threshold.tops(area.x, &y), Stroke::dashed(palette.threshold, 1.2, 4.0));
-    }
-    if let Some(limit) = limit {
-        let at = y.pixel(limit as f64);
-        paint.line(vec![pos(area.x, at), pos(area.right(), at)], Stroke::dashed(palette.alarm, 1.2, 2.0));
-        paint.text(Anchor::Start, pos(area.right() + 8.0, at + 4.0), 11.5, palette.alarm, "limit");
-    }
+    settings(context, paint, pool, (&y, limit), &columns);
     peak(context, paint, pool, &y);
     if let Some(by) = stack {
         super::stack::legend(context, paint, by);
+    }
+}
+
+/// The threshold and the limit, as long as there is a pool that they hold for.
+fn settings(
+    context: &Context<'_>,
+    paint: &mut Paint,
+    pool: &Pool,
+    (y, limit): (&Scale, Option<u64>),
+    columns: &[EventIx],
+) {
+    let (area, palette) = (context.frame.chart, context.palette);
+    let from = pool.created.map_or(area.x, |event| context.x_of(event)).max(area.x);
+    let to = pool.destroyed.map_or(area.right(), |event| context.x_of(event)).min(area.right());
+    if from > to {
+        return;
+    }
+    let last = ((to - area.x).ceil() as usize).clamp(1, columns.len() - 1);
+    let first = ((from - area.x) as usize).min(last - 1);
+    let (left, right) = (area.x + first as f32, area.x + last as f32);
+    let threshold = Columns::of(&pool.threshold, &columns[first..=last]);
+    if threshold.highest() as f64 <= y.value(area.y) {
+        paint.line(threshold.tops(left, y), Stroke::dashed(palette.threshold, 1.2, 4.0));
+    }
+    if let Some(limit) = limit {
+        let at = y.pixel(limit as f64);
+        paint.line(vec![pos(left, at), pos(right, at)], Stroke::dashed(palette.alarm, 1.2, 2.0));
+        paint.text(Anchor::Start, pos(area.right() + 8.0, at + 4.0), 11.5, palette.alarm, "limit");
     }
 }
 
