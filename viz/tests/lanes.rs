@@ -2,12 +2,12 @@
 
 mod common;
 
-use common::{Random, Tape, event, stream, training};
+use common::{POOL, Random, Tape, event, stream, training};
 use std::collections::{BTreeMap, BTreeSet};
 use weir::error::Point;
 use weir::id::DeviceId;
-use weir::trace::{Record, Source};
-use weir::units::{MIB, Seq};
+use weir::trace::{Record, Refusal, Source, Verb};
+use weir::units::{Bytes, MIB, Seq};
 use weir_viz::model::{Act, EventIx, Lane, Model, Party, StreamIx, Tie};
 use weir_viz::scene::{self, Frame, Page, Scene, Selection, Shape, Size, View, pos};
 
@@ -84,6 +84,34 @@ fn a_wait_for_an_earlier_recording_has_no_arrow_from_a_later_one() {
     tape.push(Record::Waited { stream: stream(1), seq: Seq(1), event: event(0), number: 1 });
     let model = Model::of(tape.records);
     assert!(Tie::ALL.iter().all(|tie| model.lanes.arrows(*tie).is_empty()));
+}
+
+/// A refusal in every column: mallocs and frees keep theirs.
+#[test]
+fn refusals_leave_what_else_was_done_in_sight() {
+    let mut tape = Tape::begin(1 << 30, 0, 1);
+    tape.map(0, 1);
+    for id in 1..20_000 {
+        tape.malloc(id, 0, 0, MIB, Source::SameStream);
+        tape.free(id, 0, 0, MIB);
+        let reason = Refusal::AboveLimit(Bytes(MIB));
+        let (pool, stream, size) = (Some(POOL), Some(stream(0)), Bytes(MIB));
+        tape.push(Record::Refused { verb: Verb::Malloc, pool, stream, size, reason });
+    }
+    let model = Model::of(tape.records);
+    let (scene, frame, view) = picture(&model, Page::Lanes, |_| {});
+    let lane = scene.shapes.iter().filter_map(|shape| match shape {
+        Shape::Rects { fill, rects } => Some((*fill, rects.iter().filter(|r| r.w > 0.9 * frame.map.area.w))),
+        _ => None,
+    });
+    let alarm = view.theme.palette().alarm;
+    let (mut red, mut other) = (0.0_f32, 0.0_f32);
+    for (fill, rects) in lane {
+        for rect in rects.filter(|r| r.y > frame.map.area.y && r.h < 131.0) {
+            *(if fill == alarm { &mut red } else { &mut other }) += rect.h;
+        }
+    }
+    assert!(red > 3.0 && other > 8.0 * red, "{red} of {other}");
 }
 
 /// Whatever is in sight colours its column of its lane, at any zoom.

@@ -29,7 +29,7 @@ pub(super) struct ReuseFlows;
 impl Panel for ReuseFlows {
     fn draw(&self, context: &Context<'_>, paint: &mut Paint) {
         let area = context.frame.map.area;
-        super::panel(context, paint, area, "Reuse: who handed memory to whom");
+        super::panel(context, paint, area, &super::of_all_pools(context.model, "Reuse: who handed memory to whom"));
         let (first, past) = in_view(context);
         let cells = context.model.handed(first, past);
         let grid = Grid::of(&cells, area);
@@ -202,7 +202,7 @@ fn key(context: &Context<'_>, paint: &mut Paint) {
         return;
     };
     let text = format!("mallocs of records {} to {}", number(first), number(EventIx(last)));
-    if width(&text, TEXT) + 230.0 < area.w {
+    if width(&text, TEXT) + 300.0 < area.w {
         paint.text(Anchor::End, pos(area.right(), area.y - 8.0), TEXT, context.palette.dim, text);
     }
     paint.outline(area, Stroke::solid(context.palette.edge, 1.0));

@@ -137,6 +137,14 @@ fn panel(context: &Context<'_>, paint: &mut Paint, area: Rect, caption: &str) {
     paint.heading(pos(frame::PAD, area.y - 8.0), 13.0, context.palette.ink, caption);
 }
 
+/// The caption of a panel that shows more than the chosen pool, where there are more.
+fn of_all_pools(model: &Model, caption: &str) -> String {
+    match model.pools.len() {
+        0 | 1 => caption.to_owned(),
+        n => format!("{caption} (all {} pools)", ticks::count(n as u64)),
+    }
+}
+
 /// A line at the selected record.
 fn cursor(context: &Context<'_>, paint: &mut Paint) {
     let (Selection::Event(event) | Selection::Free(event, _)) = context.view.selection else {
