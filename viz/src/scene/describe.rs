@@ -64,7 +64,7 @@ fn granules(count: u32) -> String {
 pub(super) fn offset_words(offset: Bytes) -> String {
     match offset.0 {
         0 => "base".to_owned(),
-        n => format!("+{}", ticks::bytes(n)),
+        n => format!("+{}", ticks::bytes_whole(n)),
     }
 }
 
