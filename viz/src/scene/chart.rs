@@ -11,10 +11,8 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
     let Some(pool) = context.pool() else {
         return;
     };
-    let limit = near_limit(pool);
-    let stack = context.view.stack;
-    let room = if stack.is_some() { super::stack::headroom(area) } else { 0.0 };
-    let top = top_of(pool, limit) * (1.0 + room);
+    let (stack, limit) = (context.view.stack, near_limit(pool));
+    let top = top(context, pool);
     let y = Scale::new(0.0, top, area.bottom(), area.y);
     grid(context, paint, &y, top);
     let columns = columns(context);
@@ -40,7 +38,6 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
         paint.rects(pending.line(area, &y, 1.2), palette.pending);
     }
     settings(context, paint, pool, (&y, limit), &columns);
-    peak(context, paint, pool, &y);
     if let Some(by) = stack {
         super::stack::legend(context, paint, by);
     }
@@ -80,7 +77,12 @@ fn near_limit(pool: &Pool) -> Option<u64> {
     (limit as f64 <= pool.reserved.peak().0 as f64 * 1.3).then_some(limit)
 }
 
-/// The largest amount that the axis shows.
+/// The largest amount that the axis shows, with the room that a stack's legend takes.
+fn top(context: &Context<'_>, pool: &Pool) -> f64 {
+    let room = if context.view.stack.is_some() { super::stack::headroom(context.frame.chart) } else { 0.0 };
+    top_of(pool, near_limit(pool)) * (1.0 + room)
+}
+
 fn top_of(pool: &Pool, limit: Option<u64>) -> f64 {
     let peak = pool.reserved.peak().0.max(pool.used.peak().0) as f64;
     let threshold = Some(pool.threshold.peak().0 as f64).filter(|t| *t <= peak * 1.4);
@@ -110,12 +112,16 @@ fn grid(context: &Context<'_>, paint: &mut Paint, y: &Scale, top: f64) {
     paint.segments(lines, Stroke::solid(context.palette.grid, 1.0));
 }
 
-/// A ring at the peak of the used bytes, with its amount.
-fn peak(context: &Context<'_>, paint: &mut Paint, pool: &Pool, y: &Scale) {
-    let area = context.frame.chart;
+/// A ring at the peak of the used bytes, with its amount: over the bands of lost records.
+pub(super) fn peak(context: &Context<'_>, paint: &mut Paint) {
+    let Some(pool) = context.pool() else {
+        return;
+    };
     let (peak, Some(event)) = pool.used.peak() else {
         return;
     };
+    let area = context.frame.chart;
+    let y = Scale::new(0.0, top(context, pool), area.bottom(), area.y);
     let x = context.x_of(event);
     if x < area.x || x > area.right() {
         return;

@@ -187,7 +187,7 @@ fn refusal_words(record: &Record<'_>) -> Option<String> {
             format!("{verb:?}: {why}")
         }
         Record::DriverFailed { error } => error.to_string(),
-        Record::Lost { records } => format!("{} records", ticks::count(records)),
+        Record::Lost { records } => ticks::counted(records, "record"),
         _ => return None,
     })
 }

@@ -74,8 +74,7 @@ fn total(by: &BTreeMap<Source, Amount>) -> Amount {
 
 /// A malloc may get several pieces: these are counted, not the mallocs.
 fn words(amount: Amount) -> String {
-    let pieces = if amount.hand_overs == 1 { "piece" } else { "pieces" };
-    format!("{} in {} {pieces}", ticks::bytes(amount.bytes), ticks::count(amount.hand_overs as u64))
+    format!("{} in {}", ticks::bytes(amount.bytes), ticks::counted(amount.hand_overs as u64, "piece"))
 }
 
 fn largest_first(by: &BTreeMap<Source, Amount>) -> Vec<(Source, Amount)> {

@@ -31,8 +31,7 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
 fn findings(context: &Context<'_>) -> Option<String> {
     match context.model.findings.total() {
         0 => None,
-        1 => Some("1 finding".to_owned()),
-        n => Some(format!("{} findings", ticks::count(n))),
+        n => Some(ticks::counted(n, "finding")),
     }
 }
 
@@ -40,13 +39,13 @@ fn findings(context: &Context<'_>) -> Option<String> {
 fn facts(context: &Context<'_>) -> String {
     let model = context.model;
     let Some(pool) = context.pool() else {
-        return format!("{} records, none of them about a pool", ticks::count(model.events.len() as u64));
+        return format!("{}, none of them about a pool", ticks::counted(model.events.len() as u64, "record"));
     };
     let mut parts = vec![pool_name(context, pool)];
     let (used, reserved) = (pool.used.peak().0, pool.reserved.peak().0);
     let lives = pool.lives.len() as u64;
-    parts.push(format!("{} allocations", ticks::count(lives)));
-    parts.push(format!("{} records", ticks::count(model.events.len() as u64)));
+    parts.push(ticks::counted(lives, "allocation"));
+    parts.push(ticks::counted(model.events.len() as u64, "record"));
     parts.push(format!("peak used {}", ticks::bytes(used)));
     parts.push(match used {
         _ if model.unrecorded.has(Fact::Reserved) => "reserved: not recorded".to_owned(),

@@ -50,7 +50,7 @@ pub fn hover(model: &Model, view: &View, frame: &Frame, at: Pos) -> Vec<Shape> {
         from <= place && place < to
     });
     if let Some(gap) = lost {
-        lines = vec![format!("{} records lost here", ticks::count(gap.records))];
+        lines = vec![format!("{} lost here", ticks::counted(gap.records, "record"))];
     } else if let Some(event) = frame.event_at(model, view, at) {
         lines.extend(moment_lines(model, view, event));
         if frame.chart.contains(at) {

@@ -275,7 +275,10 @@ fn labels(context: &Context<'_>, paint: &mut Paint) {
                 true => "base".to_owned(),
                 false => format!("+{} {}", ticks::decimal(place, step), unit.name),
             };
-            paint.text(Anchor::End, pos(map.area.x - 8.0, at + 4.0), 11.5, context.palette.dim, text);
+            // The caption stands above.
+            if at >= map.area.y + 5.0 {
+                paint.text(Anchor::End, pos(map.area.x - 8.0, at + 4.0), 11.5, context.palette.dim, text);
+            }
             lines.push([pos(map.area.x - 4.0, at), pos(map.area.x, at)]);
         }
     }

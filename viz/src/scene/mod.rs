@@ -109,6 +109,7 @@ pub fn build(model: &Model, view: &View) -> (Scene, Frame) {
     strip::draw(&context, &mut paint);
     view.page.panel().draw(&context, &mut paint);
     gaps::draw(&context, &mut paint);
+    chart::peak(&context, &mut paint);
     header::marks(&context, &mut paint);
     flags::on_map(&context, &mut paint);
     marks::draw(&context, &mut paint);
