@@ -99,7 +99,19 @@ fn each_hand_over(model: &Model, at: LifeIx, mut tell: impl FnMut(u32, u32, u8, 
     };
     let rank = |stream: StreamIx| u32::try_from(model.stream(stream).rank).unwrap_or(u32::MAX - 1) + 1;
     for (from, bytes) in model.hand_overs(at) {
-        tell(from.map_or(0, rank), rank(life.stream), source as u8, bytes);
+        let relied = relied_on(source, from, life.stream);
+        tell(from.map_or(0, rank), rank(life.stream), relied as u8, bytes);
+    }
+}
+
+/// What a piece of an allocation relied on: the order of its stream where that had it before; else what the malloc relied
+/// on, and what a malloc of its own stream's memory has of others' was known to be complete.
+#[must_use]
+pub fn relied_on(source: Source, from: Option<StreamIx>, to: StreamIx) -> Source {
+    match (source, from) {
+        (_, Some(from)) if from == to => Source::SameStream,
+        (Source::SameStream, _) => Source::Settled,
+        (source, _) => source,
     }
 }
 

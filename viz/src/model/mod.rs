@@ -29,7 +29,7 @@ pub use build::Builder;
 pub use curve::Curve;
 pub use events::{Axis, Events, Kind, Payload};
 pub use findings::{Findings, Flag};
-pub use flows::{Amount, Handed, Party};
+pub use flows::{Amount, Handed, Party, relied_on};
 pub use groups::{By, Group, Groups, Held, MOST_GROUPS, Span, total};
 pub use index::{EventIx, FindingIx, LifeIx, NameIx, PoolIx, StreamIx};
 pub use lanes::{Act, Arrow, Arrows, Lane, Lanes, Tie};

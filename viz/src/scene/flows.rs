@@ -131,7 +131,7 @@ impl Grid {
 
 fn names(context: &Context<'_>, paint: &mut Paint, grid: &Grid) {
     let (model, palette) = (context.model, context.palette);
-    let head = "freed on, down; allocated on, across";
+    let head = "freed on, down; allocated on, across; what each byte relied on";
     paint.text(Anchor::Start, pos(grid.corner.x, grid.corner.y - 26.0), TEXT, palette.dim, head);
     for (at, party) in grid.to.iter().enumerate().filter(|_| grid.wide >= 24.0) {
         let x = grid.corner.x + at as f32 * grid.wide;
