@@ -291,3 +291,22 @@ fn leaks_are_not_known_where_no_end_is_logged() {
                  number=19 time=710 record=free pool=0 stream=1 seq=5 id=3 offset=1048576 given=2097152\n";
     assert_eq!(leaks(freed).leaks, Some(0), "nothing is live");
 }
+
+/// By hand: the pool ends with 3 MiB live on streams 0 and 1. Another pool's 3 MiB on stream 0 come behind stream 0's 1 MiB,
+/// but not behind stream 1's 2 MiB: 5 MiB; and no more than the 4 MiB before where stream 1 is waited for.
+#[test]
+fn blocks_of_a_destroyed_pool_are_not_held_for_ever() {
+    let pool = LOG.lines().find(|line| line.contains("pool_def")).expect("is there").replace("pool=0", "pool=1");
+    let pool = pool.replace("number=1 time=10", "number=20 time=720").replace("base=0x1", "base=0x2");
+    let rest = "number=20 time=720 record=pool_created pool=1\n\
+                number=21 time=730 record=SYNC\n\
+                number=22 time=740 record=mapped pool=1 offset=0 granules=2 reason=grow\n\
+                number=23 time=750 record=malloc pool=1 stream=0 seq=5 id=4 asked=3145728 given=3145728 offset=0 source=grow label=0 points=- epoch=0\n\
+                number=24 time=760 record=free pool=1 stream=0 seq=6 id=4 offset=0 given=3145728\n";
+    let floor = |sync: &str| {
+        let report = reported(&format!("{LOG}{pool}\n{}", rest.replace("SYNC", sync))).1;
+        (report.floor.expect("recorded").bytes, report.peak_used)
+    };
+    assert_eq!(floor("event_created event=1"), (5 * MIB, 4 * MIB));
+    assert_eq!(floor("stream_synchronized stream=1 seq=4"), (4 * MIB, 4 * MIB));
+}

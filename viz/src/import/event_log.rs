@@ -22,7 +22,7 @@ pub(super) fn pool_of(model: &Model, device: Option<usize>) -> Option<PoolIx> {
 /// The program whose calls the log holds, with the allocations of these pools only and the order of all streams.
 ///
 /// Allocations that were refused are left out, for the log cannot say when they would have been freed; so are those that
-/// were there before the log begins. O(records).
+/// were there before the log begins. What is live when its pool is destroyed is freed there, on its own stream. O(records).
 #[must_use]
 pub fn program_of(model: &Model, pools: &[PoolIx]) -> Program {
     let mut extraction = Extraction {
@@ -38,12 +38,25 @@ pub fn program_of(model: &Model, pools: &[PoolIx]) -> Program {
         live: HashMap::new(),
         before: 0,
     };
-    for at in 0..model.events.len() {
-        if let Some(op) = extraction.op(EventIx::next_of(at)) {
+    let mut ends = ends(model, pools);
+    for at in (0..model.events.len()).map(EventIx::next_of) {
+        ends.remove(&at).into_iter().flatten().for_each(|life| extraction.end(life));
+        if let Some(op) = extraction.op(at) {
             extraction.program.ops.push(op);
         }
     }
     extraction.finish()
+}
+
+/// The blocks of these pools that end with their pool, by the record that ends it.
+fn ends(model: &Model, pools: &[PoolIx]) -> HashMap<EventIx, Vec<LifeIx>> {
+    let mut ends: HashMap<EventIx, Vec<LifeIx>> = HashMap::new();
+    for at in pools.iter().flat_map(|pool| &model.pool(*pool).lives) {
+        if let Death::Destroyed(event) = model.life(*at).death {
+            ends.entry(event).or_default().push(*at);
+        }
+    }
+    ends
 }
 
 /// What a pool made of the program; `None` where the log lacks its settings. O(records).
@@ -169,6 +182,15 @@ impl Extraction<'_> {
         }
         self.order.step(stream);
         Some(Op::Free { block, stream })
+    }
+
+    /// Frees a block that ends with its pool.
+    fn end(&mut self, at: LifeIx) {
+        if let Some((block, _)) = self.live.remove(&self.model.life(at).id) {
+            let Block { stream, tie, .. } = &mut self.program.blocks[block];
+            *tie = Tie::Ended;
+            self.program.ops.push(Op::Free { block, stream: *stream });
+        }
     }
 
     fn order_op(&mut self, record: &Record<'_>) -> Option<Op> {
