@@ -209,6 +209,34 @@ fn a_log_with_a_hole_has_no_floor() {
     assert_eq!(report.floor.map(|floor| floor.bytes), None);
 }
 
+/// One refusal is there, others may be lost with the records 9 to 11; so may the free that ended a peak.
+#[test]
+fn lost_records_leave_conditions_open() {
+    let cut: String = LOG
+        .lines()
+        .filter(|line| !["number=9 ", "number=10 ", "number=11 "].iter().any(|number| line.starts_with(number)))
+        .map(|line| line.to_owned() + "\n")
+        .collect();
+    let whole = LOG.lines().filter(|line| !line.contains("out_of_memory"));
+    let end: String = whole.map(|line| line.to_owned() + "\n").collect();
+    let torn = format!("{}number=9 time=2", LOG.split("number=9 ").next().expect("is there"));
+    for (text, refused, text_says) in
+        [(cut, Some(true), "at least 1"), (end, None, "at least 0"), (torn, None, "at least 0")]
+    {
+        let opened = source::read("hole.log", text.as_bytes()).expect("reads");
+        let report = Report::of(&opened, &check::read("hole.log", text.as_bytes(), Told::Accept).expect("reads"));
+        let figures = report::figures(&report);
+        let told = |text: &str| Expression::parse(text).and_then(|e| e.holds(&figures)).ok();
+        assert_eq!((told("refused > 0"), told("refused == 0")), (refused, refused.map(|so| !so)), "{text}");
+        assert_eq!((told("peak_used > 1"), told("mallocs >= 2")), (None, Some(true)));
+        let words = report::text(&report, &opened.model);
+        assert!(words.contains(&format!("refused            {text_says}")), "{words}");
+        assert!(words.contains("records are missing: of what is counted there is at least so much"), "{words}");
+        assert!(report::page(&report, &opened).contains(text_says));
+    }
+    assert_eq!(reported(LOG).1.caveat(), None);
+}
+
 #[test]
 fn a_second_free_in_another_programs_log_is_one() {
     let rows = "Thread,Time,Action,Pointer,Size,Stream\n\
