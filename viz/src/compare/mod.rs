@@ -153,7 +153,9 @@ fn pairs(models: [&Model; 2], pools: [Option<PoolIx>; 2]) -> Vec<PairChange> {
     let mut found: BTreeMap<(StreamId, StreamId, Source), [u64; 2]> = BTreeMap::new();
     for (at, (model, pool)) in models.into_iter().zip(pools).enumerate() {
         for pair in pool.map_or(Vec::new(), |pool| crate::report::pairs(model, pool)) {
-            found.entry((pair.from, pair.to, pair.source)).or_default()[at] = pair.reused.count;
+            // What was nobody's is no reuse.
+            let Some(from) = pair.from else { continue };
+            found.entry((from, pair.to, pair.source)).or_default()[at] = pair.reused.count;
         }
     }
     let change = |((from, to, source), mallocs)| PairChange { from, to, source, mallocs };

@@ -231,7 +231,7 @@ fn reuse(out: &mut String, pool: &PoolReport) {
         .iter()
         .take(MOST)
         .map(|pair| {
-            let name = format!("{} → {} ({})", pair.from, pair.to, pair.source.name().replace('_', " "));
+            let name = format!("{} → {} ({})", pair.from_words(), pair.to, pair.source.name().replace('_', " "));
             (name, ticks::count(pair.reused.count), pair.reused.bytes)
         })
         .collect();

@@ -109,7 +109,7 @@ fn pool_text(out: &mut String, pool: &PoolReport, model: &Model) {
         pool.pairs.iter().map(|pair| {
             let kind = pair.source.name().replace('_', " ");
             let (count, bytes) = (ticks::count(pair.reused.count), ticks::bytes(pair.reused.bytes));
-            format!("{:>10}  {} -> {} ({kind}), {count} mallocs", bytes, pair.from, pair.to)
+            format!("{:>10}  {} -> {} ({kind}), {count} mallocs", bytes, pair.from_words(), pair.to)
         }),
     );
     moves(out, "mapped", &pool.mapped);

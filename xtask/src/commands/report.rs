@@ -30,6 +30,9 @@ is one on what the log does not tell; 'refused > 0' holds as soon as one refusal
 A condition compares two terms of numbers (3, 1.05, 14GiB), names of --json (`_bytes` may be left out; the parts of
 `reuse` are named as reuse.event), + - * / and parentheses.
 
+From stream to stream: each byte of a malloc once, with the stream that freed it last; nobody (null): it was
+mapped and not used since, or whose last free is not in the log. A malloc counts in each pair that it has bytes of.
+
 The ordered floor is the largest total of allocations of which no two are ordered free-before-malloc: no pool that adds
 no waits and does not ask the device can do with less.
 
@@ -184,7 +187,7 @@ fn pool(pool: &PoolReport, model: &Model) -> Value {
     });
     let pairs = pool.pairs.iter().map(|pair| {
         json!({
-            "from": pair.from.to_string(),
+            "from": pair.from.map(|from| from.to_string()),
             "to": pair.to.to_string(),
             "source": pair.source.name(),
             "mallocs": pair.reused.count,
