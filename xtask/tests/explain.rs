@@ -278,6 +278,32 @@ fn what_cannot_be_explained_says_why() {
     assert!(code == Some(1) && text.contains("not recorded"), "{text}");
 }
 
+/// The limit is less than the log's largest mallocs ask for: the record itself says by how much.
+#[test]
+fn a_malloc_that_was_refused_before_anything_was_looked_for_is_explained() {
+    let folder = Folder::new("untried");
+    let log = folder.replay("producer_consumer.csv", "--limit 4MiB");
+    let model = opened(&log);
+    let above = |at: &EventIx| match model.events.payload(*at) {
+        Payload::Other(Record::Refused { verb: Verb::Malloc, reason: Refusal::AboveLimit(_), size, .. }) => {
+            Some((model.events.number(*at), size.0))
+        }
+        _ => None,
+    };
+    let refused = (0..model.events.len()).map(EventIx::next_of).find_map(|at| above(&at));
+    let (record, asked) = refused.expect("some ask for more than 4 MiB");
+    assert!(asked > 4 << 20);
+    let output = explain(&log, &format!("--record {record} --json"));
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let object: Value = serde_json::from_slice(&output.stdout).expect("one object");
+    assert_eq!((object["verdict"].as_str(), object["refusal"].as_str()), (Some("refused"), Some("above_limit")));
+    assert_eq!((object["asked"].as_u64(), object["record"].as_u64()), (Some(asked), Some(record)));
+    assert_eq!(object["records_agreed"].as_u64(), Some(record + 1));
+    let output = explain(&log, &format!("--record {record}"));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("refused before anything was looked for") && text.contains("a larger limit"), "{text}");
+}
+
 /// Whatever a log says, the core that is called as it tells refuses what makes no sense.
 #[test]
 fn a_log_that_was_tampered_with_parts_from_the_core() {
