@@ -112,7 +112,7 @@ impl Report {
     #[must_use]
     pub fn of(opened: &Opened, checked: &check::Report) -> Self {
         let model = &opened.model;
-        let recorded = |fact| !model.unrecorded.has(fact);
+        let (peak_used, peak_reserved) = peaks(model);
         let all: Vec<PoolIx> = (0..model.pools.len()).map(PoolIx::next_of).collect();
         let samples = sweep::samples(model);
         let each = all.iter().zip(samples).zip(pool::Moves::of_all(model));
@@ -127,8 +127,8 @@ impl Report {
             version: model.version,
             records: model.events.len() as u64,
             nanos: span(model),
-            peak_used: peak_of_all(model, &all, Which::Used),
-            peak_reserved: recorded(Fact::Reserved).then(|| peak_of_all(model, &all, Which::Reserved)),
+            peak_used,
+            peak_reserved,
             floor: floor(model, &all),
             pools,
             waits,
@@ -231,6 +231,13 @@ fn floor(model: &Model, pools: &[PoolIx]) -> Option<Floor> {
 enum Which {
     Used,
     Reserved,
+}
+
+/// The most used bytes of all pools together, and the most mapped ones; `None`: not recorded.
+pub(crate) fn peaks(model: &Model) -> (u64, Option<u64>) {
+    let all: Vec<PoolIx> = (0..model.pools.len()).map(PoolIx::next_of).collect();
+    let reserved = || peak_of_all(model, &all, Which::Reserved);
+    (peak_of_all(model, &all, Which::Used), (!model.unrecorded.has(Fact::Reserved)).then(reserved))
 }
 
 /// The largest sum of the pools' curves.
