@@ -270,6 +270,11 @@ fn what_cannot_be_explained_says_why() {
     let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/traces/producer_consumer.csv");
     let (code, text) = said("--alloc 1000", &trace);
     assert!(code == Some(1) && text.contains("not recorded: another allocator decided"), "{text}");
+    // Allocation 5 is not in the part, though later ones are.
+    let (code, text) = said("--alloc 5 --from 1000", &log);
+    assert!(code == Some(2) && text.contains("a part of the log, from record 1000 on: leave --from out"), "{text}");
+    let (code, text) = said("--alloc 5 --from -5", &log);
+    assert!(code == Some(2) && text.contains("no mark `-5`; records and times are counted"), "{text}");
     // The first page is gone: the beginning is not there.
     let bytes = std::fs::read(&log).expect("is there");
     let cut = folder.0.join("cut.log");

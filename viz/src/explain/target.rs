@@ -47,7 +47,8 @@ impl fmt::Display for ExplainError {
         match self {
             Self::NoAlloc { asked, ids: None } => write!(f, "there is no allocation {asked}: the log has none"),
             Self::NoAlloc { asked, ids: Some((first, last)) } => {
-                write!(f, "there is no allocation {asked}: the log has {first} to {last}")
+                let others = if (first..last).contains(&asked) { "others, from " } else { "" };
+                write!(f, "there is no allocation {asked}: the log has {others}{first} to {last}")
             }
             Self::NoMalloc(id) => write!(f, "not recorded: allocation {id} is freed in the log, its malloc is missing"),
             Self::NoRecord(number) => write!(f, "there is no record {number} in the log"),

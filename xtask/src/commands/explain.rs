@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use weir_viz::explain::{self, ExplainError, Explanation, Untried, What};
 use weir_viz::model::Model;
+use weir_viz::part::Part;
 use weir_viz::progress::Progress;
 use weir_viz::source;
 
@@ -61,10 +62,11 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
         (None, record) => What::Record(record.copied().unwrap_or(0)),
     };
     let progress = progress::handle(arguments);
-    let opened = source::open_part(&file, &super::part(arguments), &progress);
+    let part = super::part(arguments);
+    let opened = source::open_part(&file, &part, &progress);
     let opened = opened.map_err(|error| Failure::Unreadable(error.to_string()))?;
     opened.summary().iter().for_each(|damage| tell!("note: {damage}"));
-    let (object, text) = match explained(&opened.model, what, &progress)? {
+    let (object, text) = match explained(&opened.model, what, &progress).map_err(|failure| in_part(&part, failure))? {
         Ok(explanation) => (object(&explanation, &opened.model), explain::text(&explanation, &opened.model)),
         Err(untried) => (untried_object(&untried), untried.text()),
     };
@@ -74,6 +76,20 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
         crate::say::text(&text);
     }
     Ok(())
+}
+
+/// What is not in a part may be in the log.
+fn in_part(part: &Part, failure: Failure) -> Failure {
+    let advice = match part.from {
+        Some(_) => "leave --from out, for what the runtime knew before the part is not in it",
+        None => "what comes behind --to is not in it",
+    };
+    match failure {
+        Failure::Unreadable(said) if !part.is_whole() => {
+            Failure::Unreadable(format!("{said}\nthis is a part of the log, {part}: {advice}"))
+        }
+        other => other,
+    }
 }
 
 fn failure(error: ExplainError) -> Failure {
