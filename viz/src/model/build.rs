@@ -15,7 +15,7 @@ use foldhash::HashMap;
 use weir::driver::Properties;
 use weir::id::{AllocId, DeviceId, LabelId, PoolId, StreamId};
 use weir::policy::{Attribute, PoolConfig, StreamKind};
-use weir::trace::{MapReason, Record, Stamped};
+use weir::trace::{MapReason, Record, Stamped, Verb};
 use weir::units::{Bytes, DevicePtr};
 
 /// What a granule is taken for where the log does not say.
@@ -335,6 +335,7 @@ impl Builder {
             owned: Owned::default(),
             waits: Vec::new(),
             trims: Vec::new(),
+            refused: 0,
             refusals: Vec::new(),
             shared_from: (self.model.syncs.len(), self.model.refusals.len()),
             findings: Vec::new(),
@@ -426,12 +427,16 @@ impl Builder {
             }
             Record::OutOfMemory { pool, used, reserved, .. } => {
                 let at = self.pool(pool);
-                self.model.pools[at.at()].refusals.push(event);
+                let made = &mut self.model.pools[at.at()];
+                made.refused += 1;
+                made.refusals.push(event);
                 self.calibrate(at, Some(used.0), reserved.0);
             }
-            Record::Refused { pool: Some(pool), .. } => {
+            Record::Refused { pool: Some(pool), verb, .. } => {
                 let at = self.pool(pool);
-                self.model.pools[at.at()].refusals.push(event);
+                let made = &mut self.model.pools[at.at()];
+                made.refused += u64::from(verb == Verb::Malloc);
+                made.refusals.push(event);
             }
             Record::Refused { pool: None, .. } | Record::DriverFailed { .. } => {
                 self.model.refusals.push(event);

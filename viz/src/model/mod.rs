@@ -173,6 +173,12 @@ impl Model {
         Signs { own: &pool.refusals, shared: self.refusals.get(pool.shared_from.1..).unwrap_or_default() }
     }
 
+    /// Refused calls that name the pool, out of memory among them.
+    #[must_use]
+    pub fn refusals_of(&self, pool: PoolIx) -> Signs<'_> {
+        Signs::own(&self.pool(pool).refusals)
+    }
+
     /// The stream.
     #[must_use]
     pub fn stream(&self, stream: StreamIx) -> &Stream {

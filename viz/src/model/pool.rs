@@ -119,6 +119,8 @@ pub struct Pool {
     pub(super) waits: Vec<EventIx>,
     /// Trims.
     pub trims: Vec<EventIx>,
+    /// Mallocs that it refused.
+    pub refused: u64,
     /// Refused calls that name it; see [`Model::refusals`](super::Model::refusals).
     pub(super) refusals: Vec<EventIx>,
     /// The first ones of the model's synchronisations and refusals that were after its first record.

@@ -2,7 +2,7 @@
 
 use super::held::{self, Held, Idle};
 use super::sweep::Sample;
-use crate::model::{Death, EventIx, Fact, Life, LifeIx, Link, Model, NameIx, Payload, PoolIx};
+use crate::model::{Death, EventIx, Fact, Life, Link, Model, NameIx, Payload, PoolIx};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use weir::id::{PoolId, StreamId};
@@ -51,17 +51,26 @@ pub struct Reused {
     pub bytes: u64,
 }
 
-/// Memory that went from one stream to another: what the malloc's bytes had waited for.
+/// Memory that went from one stream to another. Each byte of a malloc is in one pair: that of the stream that had it last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// The stream of the free or use before.
-    pub from: StreamId,
+    /// The stream that freed it last; `None`: nobody had it before, or its free is not recorded.
+    pub from: Option<StreamId>,
     /// The stream that allocated.
     pub to: StreamId,
-    /// What the malloc relied on.
+    /// What the bytes relied on: [`SameStream`](Source::SameStream) where the two are one, and else what the malloc relied
+    /// on; what a malloc of its own stream's memory has of another's was known to be complete.
     pub source: Source,
-    /// How many mallocs, and the bytes they were given. One that waited for several streams counts with each.
+    /// How many mallocs have such bytes, and the bytes.
     pub reused: Reused,
+}
+
+impl Pair {
+    /// Whose bytes they were, in words.
+    #[must_use]
+    pub fn from_words(&self) -> String {
+        self.from.map_or_else(|| "nobody".to_owned(), |from| from.to_string())
+    }
 }
 
 /// Bytes mapped or unmapped for one reason.
@@ -200,39 +209,29 @@ fn reuse(model: &Model, at: PoolIx) -> [Reused; 6] {
     reuse
 }
 
-/// The streams that had a malloc's bytes before: those that it waited for; where all that was known to be complete, so
-/// that no point is left, those that freed what lay there.
-fn streams_before(model: &Model, at: LifeIx) -> Vec<StreamId> {
-    let points = model.waited_for(at).points;
-    if !points.is_empty() {
-        return points.iter().map(|point| point.stream).collect();
-    }
-    let freed = |link: &Link| match model.life(link.life).death {
-        Death::Free { stream, .. } => Some(model.stream(stream).id),
-        _ => None,
-    };
-    model.came_from(at).iter().filter_map(freed).collect()
-}
-
-/// Memory that went from stream to stream, the most bytes first.
+/// Memory that went from stream to stream, the most bytes first; its bytes are all that the mallocs were given.
 #[must_use]
 pub fn pairs(model: &Model, at: PoolIx) -> Vec<Pair> {
-    let mut found: HashMap<(StreamId, StreamId, u8), Reused> = HashMap::new();
+    let mut found: HashMap<(Option<StreamId>, StreamId, u8), Reused> = HashMap::new();
     for (at, life) in lives(model, at) {
-        let Some(source) = life.source.filter(|source| *source != Source::Grow) else { continue };
+        let Some(source) = life.source else { continue };
         let to = model.stream(life.stream).id;
-        let mut seen: Vec<StreamId> = Vec::new();
-        for from in streams_before(model, at) {
-            if seen.contains(&from) {
-                continue;
-            }
-            seen.push(from);
-            let reused = found.entry((from, to, source as u8)).or_default();
+        // Few: one for each stream whose memory it is made of.
+        let mut pieces: Vec<(Option<StreamId>, u64)> = Vec::new();
+        let mut left = life.given.0;
+        for link in model.came_from(at) {
+            let bytes = link.bytes.min(left);
+            left -= bytes;
+            add(&mut pieces, freed_by(model, link), bytes);
+        }
+        add(&mut pieces, None, left);
+        for (from, bytes) in pieces.into_iter().filter(|(_, bytes)| *bytes > 0) {
+            let reused = found.entry((from, to, relied_on(source, from, to) as u8)).or_default();
             reused.count += 1;
-            reused.bytes = reused.bytes.saturating_add(life.given.0);
+            reused.bytes = reused.bytes.saturating_add(bytes);
         }
     }
-    let pair = |((from, to, source), reused): ((StreamId, StreamId, u8), Reused)| Pair {
+    let pair = |((from, to, source), reused): ((Option<StreamId>, StreamId, u8), Reused)| Pair {
         from,
         to,
         source: Source::ALL[usize::from(source)],
@@ -241,6 +240,29 @@ pub fn pairs(model: &Model, at: PoolIx) -> Vec<Pair> {
     let mut pairs: Vec<Pair> = found.into_iter().map(pair).collect();
     pairs.sort_by_key(|pair| (Reverse(pair.reused.bytes), pair.from, pair.to, pair.source));
     pairs
+}
+
+fn add(pieces: &mut Vec<(Option<StreamId>, u64)>, from: Option<StreamId>, bytes: u64) {
+    match pieces.iter_mut().find(|piece| piece.0 == from) {
+        Some(piece) => piece.1 += bytes,
+        None => pieces.push((from, bytes)),
+    }
+}
+
+/// The stream that freed what the bytes were before.
+fn freed_by(model: &Model, link: &Link) -> Option<StreamId> {
+    match model.life(link.life).death {
+        Death::Free { stream, .. } => Some(model.stream(stream).id),
+        _ => None,
+    }
+}
+
+fn relied_on(source: Source, from: Option<StreamId>, to: StreamId) -> Source {
+    match (source, from) {
+        (_, Some(from)) if from == to => Source::SameStream,
+        (Source::SameStream, _) => Source::Settled,
+        (source, _) => source,
+    }
 }
 
 /// What a pool mapped and unmapped, by the places of the reasons.

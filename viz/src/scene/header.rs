@@ -53,9 +53,8 @@ fn facts(context: &Context<'_>) -> String {
         _ => format!("peak reserved {} ({:.3} × used)", ticks::bytes(reserved), reserved as f64 / used as f64),
     });
     parts.extend(pool.limit().map(|limit| format!("limit {}", ticks::bytes(limit.0))));
-    let refused = model.refusals(context.view.pool).len() as u64;
-    if refused > 0 {
-        parts.push(format!("{} refused", ticks::count(refused)));
+    if pool.refused > 0 {
+        parts.push(format!("{} refused", ticks::count(pool.refused)));
     }
     parts.join("  ·  ")
 }
