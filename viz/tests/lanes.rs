@@ -222,6 +222,22 @@ fn others(source: Option<Source>) -> Option<Source> {
     source.map(|source| if source == Source::SameStream { Source::Settled } else { source })
 }
 
+/// The report and the page count the same.
+#[test]
+fn the_report_s_pairs_are_the_flows_of_the_whole_log() {
+    let model = Model::of(training(3, 6, 30));
+    let id = |stream: &StreamIx| model.stream(*stream).id;
+    let mut told = BTreeMap::new();
+    for ((from, to), by) in model.handed(EventIx(0), model.events.end()) {
+        for (source, amount) in by {
+            told.insert((model.streams_of(from).first().map(id), id(&model.streams_of(to)[0]), source), amount.bytes);
+        }
+    }
+    let pairs = weir_viz::report::pairs(&model, weir_viz::model::PoolIx(0));
+    assert!(pairs.len() > 6 && model.pools.len() == 1);
+    assert_eq!(pairs.iter().map(|p| ((p.from, p.to, p.source), p.reused.bytes)).collect::<BTreeMap<_, _>>(), told);
+}
+
 fn add(plain: &mut BTreeMap<String, (usize, u64)>, key: (Option<Source>, Option<StreamIx>, StreamIx), bytes: u64) {
     let sum = plain.entry(format!("{key:?}")).or_default();
     (sum.0, sum.1) = (sum.0 + 1, sum.1 + bytes);

@@ -2,7 +2,7 @@
 
 use super::held::{self, Held, Idle};
 use super::sweep::Sample;
-use crate::model::{Death, EventIx, Fact, Life, Link, Model, NameIx, Payload, PoolIx};
+use crate::model::{EventIx, Fact, Life, Model, NameIx, Payload, PoolIx, StreamIx, relied_on};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use weir::id::{PoolId, StreamId};
@@ -54,7 +54,8 @@ pub struct Reused {
 /// Memory that went from one stream to another. Each byte of a malloc is in one pair: that of the stream that had it last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// The stream that freed it last; `None`: nobody had it before, or its free is not recorded.
+    /// The stream that freed it last (that allocated it, where no free is recorded); `None`: nobody had it since it was
+    /// mapped.
     pub from: Option<StreamId>,
     /// The stream that allocated.
     pub to: StreamId,
@@ -215,18 +216,18 @@ pub fn pairs(model: &Model, at: PoolIx) -> Vec<Pair> {
     let mut found: HashMap<(Option<StreamId>, StreamId, u8), Reused> = HashMap::new();
     for (at, life) in lives(model, at) {
         let Some(source) = life.source else { continue };
-        let to = model.stream(life.stream).id;
+        let id = |stream: StreamIx| model.stream(stream).id;
         // Few: one for each stream whose memory it is made of.
-        let mut pieces: Vec<(Option<StreamId>, u64)> = Vec::new();
-        let mut left = life.given.0;
-        for link in model.came_from(at) {
-            let bytes = link.bytes.min(left);
-            left -= bytes;
-            add(&mut pieces, freed_by(model, link), bytes);
+        let mut pieces: Vec<(Option<StreamIx>, u64)> = Vec::new();
+        for (from, bytes) in model.hand_overs(at) {
+            match pieces.iter_mut().find(|piece| piece.0 == from) {
+                Some(piece) => piece.1 += bytes,
+                None => pieces.push((from, bytes)),
+            }
         }
-        add(&mut pieces, None, left);
-        for (from, bytes) in pieces.into_iter().filter(|(_, bytes)| *bytes > 0) {
-            let reused = found.entry((from, to, relied_on(source, from, to) as u8)).or_default();
+        for (from, bytes) in pieces {
+            let source = relied_on(source, from, life.stream);
+            let reused = found.entry((from.map(id), id(life.stream), source as u8)).or_default();
             reused.count += 1;
             reused.bytes = reused.bytes.saturating_add(bytes);
         }
@@ -240,29 +241,6 @@ pub fn pairs(model: &Model, at: PoolIx) -> Vec<Pair> {
     let mut pairs: Vec<Pair> = found.into_iter().map(pair).collect();
     pairs.sort_by_key(|pair| (Reverse(pair.reused.bytes), pair.from, pair.to, pair.source));
     pairs
-}
-
-fn add(pieces: &mut Vec<(Option<StreamId>, u64)>, from: Option<StreamId>, bytes: u64) {
-    match pieces.iter_mut().find(|piece| piece.0 == from) {
-        Some(piece) => piece.1 += bytes,
-        None => pieces.push((from, bytes)),
-    }
-}
-
-/// The stream that freed what the bytes were before.
-fn freed_by(model: &Model, link: &Link) -> Option<StreamId> {
-    match model.life(link.life).death {
-        Death::Free { stream, .. } => Some(model.stream(stream).id),
-        _ => None,
-    }
-}
-
-fn relied_on(source: Source, from: Option<StreamId>, to: StreamId) -> Source {
-    match (source, from) {
-        (_, Some(from)) if from == to => Source::SameStream,
-        (Source::SameStream, _) => Source::Settled,
-        (source, _) => source,
-    }
 }
 
 /// What a pool mapped and unmapped, by the places of the reasons.
