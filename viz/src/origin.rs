@@ -15,6 +15,12 @@ pub(crate) const DAMAGED: &str = "# damaged: ";
 /// The longest last line that is looked at.
 const LONGEST: usize = 1 << 10;
 
+/// How many more damages there are than were told.
+pub(crate) fn more_damaged(more: u64) -> String {
+    let plural = if more == 1 { "" } else { "s" };
+    format!("and {more} more damaged place{plural}")
+}
+
 /// Where a log comes from. Empty for one that weir wrote.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {

@@ -59,6 +59,22 @@ impl Place {
     }
 }
 
+impl Place {
+    /// That a log does not come to it.
+    fn missing(&self) -> String {
+        match self {
+            Self::Mark(name)
+                if name.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) =>
+            {
+                format!(
+                    "the log has no mark `{name}`; records and times are counted from the log's beginning, from 0 on"
+                )
+            }
+            place => format!("the log does not come to {place}"),
+        }
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -84,6 +100,8 @@ impl Part {
     pub fn of(&self, log: &[u8]) -> Result<Vec<u8>, PartError> {
         let mut out = Taken { lines: String::new(), definitions: Vec::new(), records: 0 };
         let (mut first, mut began, mut ended, mut damages) = (None, self.from.is_none(), false, Vec::new());
+        // Whether the end stands before the beginning.
+        let mut early = self.is_reversed();
         let mut labels = std::collections::HashMap::new();
         for read in Reader::new(log) {
             let stamped = match read {
@@ -110,34 +128,48 @@ impl Part {
             let (at, mark) = (elapsed(start, stamped.time), name(&stamped.record));
             began |= self.from.as_ref().is_some_and(|from| reached(from, &stamped, at, mark.as_deref()));
             let past = self.to.as_ref().is_some_and(|to| after(to, &stamped, at));
-            if !began || past {
+            let last = matches!(&self.to, Some(Place::Mark(to)) if mark.as_ref() == Some(to));
+            if !began {
+                // Where it begins is still looked for, to know what is wrong.
                 ended |= past;
-                if past {
-                    break;
-                }
+                early |= self.to.as_ref().is_some_and(|to| reached(to, &stamped, at, mark.as_deref()));
                 continue;
             }
+            if past || early && ended {
+                ended = true;
+                break;
+            }
             out.take(&stamped);
-            if matches!(&self.to, Some(Place::Mark(to)) if mark.as_ref() == Some(to)) {
+            if last {
                 ended = true;
                 break;
             }
         }
-        self.judge(began, ended, out.records)?;
+        self.judge(began, ended, early, out.records)?;
         let origin = Origin { part: self.to_string(), damages, ..Origin::of(log) };
         Ok(format!("{}\n{origin}{}", text::HEADER, out.lines).into_bytes())
     }
 
-    fn judge(&self, began: bool, ended: bool, records: u64) -> Result<(), PartError> {
-        let missing = match (&self.from, &self.to) {
-            (Some(from), _) if !began && !ended => Some(from),
-            (_, Some(to @ Place::Mark(_))) if !ended => Some(to),
-            _ => None,
-        };
-        match missing {
-            Some(place) => Err(PartError(format!("the log does not come to {place}"))),
-            None if records == 0 => Err(PartError(format!("the log has no record {self}"))),
-            None => Ok(()),
+    /// Whether both are numbers of a kind, and the end is the lower one.
+    const fn is_reversed(&self) -> bool {
+        match (&self.from, &self.to) {
+            (Some(Place::Record(from)), Some(Place::Record(to))) | (Some(Place::Time(from)), Some(Place::Time(to))) => {
+                *to < *from
+            }
+            _ => false,
+        }
+    }
+
+    fn judge(&self, began: bool, ended: bool, early: bool, records: u64) -> Result<(), PartError> {
+        let error = |words: String| Err(PartError(words));
+        match (&self.from, &self.to) {
+            (Some(from), _) if !began => error(from.missing()),
+            (Some(from), Some(to)) if early && (!ended || records == 0) => error(format!(
+                "{to} comes before {from}, so that nothing lies between: name the earlier one with --from"
+            )),
+            (_, Some(to @ Place::Mark(_))) if !ended => error(to.missing()),
+            _ if records == 0 => error(format!("the log has no record {self}")),
+            _ => Ok(()),
         }
     }
 }
@@ -267,6 +299,23 @@ mod tests {
         assert_eq!(numbers("nowhere", ""), Err("the log does not come to the mark `nowhere`".into()));
         assert_eq!(numbers("", "nowhere"), Err("the log does not come to the mark `nowhere`".into()));
         assert_eq!(numbers("9", ""), Err("the log does not come to record 9".into()));
-        assert_eq!(numbers("3", "2"), Err("the log has no record from record 3 to record 2".into()));
+        let below = "the log has no mark `-5`; records and times are counted from the log's beginning, from 0 on";
+        assert_eq!(numbers("-5", ""), Err(below.into()));
+    }
+
+    #[test]
+    fn an_end_before_the_beginning_is_told_as_that() {
+        for (from, to, words) in [
+            ("3", "2", "record 2 comes before record 3"),
+            ("end", "mid", "the mark `mid` comes before the mark `end`"),
+            ("2us", "1", "record 1 comes before 2000 ns"),
+            ("end", "1us", "1000 ns comes before the mark `end`"),
+        ] {
+            let error = numbers(from, to).expect_err("nothing lies between");
+            assert_eq!(error, format!("{words}, so that nothing lies between: name the earlier one with --from"));
+        }
+        assert_eq!(numbers("nowhere", "1"), Err("the log does not come to the mark `nowhere`".into()));
+        assert_eq!(numbers("9", "mid"), Err("the log does not come to record 9".into()));
+        assert_eq!(numbers("mid", "mid"), Ok(vec![2]));
     }
 }

@@ -3,7 +3,7 @@
 use crate::decode;
 use crate::import;
 use crate::model::{Builder, Model};
-use crate::origin::{DAMAGED, Origin};
+use crate::origin::{DAMAGED, Origin, more_damaged};
 use crate::part::Part;
 use crate::progress::{Counted, Progress, Stopped, Unit};
 use crate::unpack::{Packing, unpack};
@@ -48,7 +48,7 @@ impl Opened {
         let mut lines: Vec<String> = self.damages.iter().take(most).cloned().collect();
         let told = lines.len() as u64;
         if self.damaged > told {
-            lines.push(format!("and {} more damaged places", self.damaged - told));
+            lines.push(more_damaged(self.damaged - told));
         }
         lines
     }
@@ -276,7 +276,7 @@ pub(crate) fn opened(name: &str, builder: Builder, origin: Origin, read: Damages
     damages.extend(read.told);
     let damaged = damages.len() as u64 + read.more + model.odd;
     if read.more > 0 {
-        damages.push(format!("and {} more damaged places", read.more));
+        damages.push(more_damaged(read.more));
     }
     damages.extend(model.oddities.iter().map(|o| format!("record {}: {}", model.events.number(o.event), o.what)));
     Opened { name: name.to_owned(), model, origin, damages, damaged }

@@ -172,3 +172,36 @@ fn parts_of_logs_are_told() {
     assert!(text.contains("note: B: this is a part of the log, from the mark `step` on\n"), "{text}");
     assert!(!text.contains("note: A"), "{text}");
 }
+
+/// A second pool has one allocation of 2 MiB while the first holds 6: pool 0, with two, is looked at; together they have 8.
+#[test]
+fn the_pool_that_is_looked_at_is_named_where_there_are_several() {
+    let second = |line: String| line.replace("pool=0", "pool=1");
+    let definition = HEAD.lines().find(|line| line.contains("pool_def")).expect("is there");
+    let definition = second(definition.split_once("record=").expect("is there").1.replace("base=0x1", "base=0x2"));
+    let mut lines = vec![map(0, 3), malloc(1, 4, 0, "grow", 0), malloc(2, 2, 4, "grow", 0)];
+    let one = log("one.log", &lines);
+    lines.extend([
+        format!("{definition}\nnumber=5 time=50 record=pool_created pool=1"),
+        "driver_failed call=map code=-1 failure=exhausted".to_owned(),
+        second(map(0, 1)),
+        second(malloc(3, 2, 0, "grow", 0)),
+    ]);
+    // The definition has the number of the record behind it.
+    let two = log("two.log", &lines);
+    let comparison = Comparison::of(&one, &two);
+    let pools = comparison.pools.map(|pool| pool.map(|(id, count)| (id.to_string(), count)));
+    assert_eq!(pools, [Some(("0".to_owned(), 1)), Some(("0".to_owned(), 2))]);
+    assert_eq!(comparison.whole.sides.map(|side| side.peak_used), [6 * MIB; 2]);
+    assert_eq!(comparison.whole.sides.map(|side| side.refused), [0; 2], "a driver's failure is no refusal");
+    assert_eq!(comparison.all_pools, [(6 * MIB, Some(6 * MIB)), (8 * MIB, Some(8 * MIB))]);
+    let text = compare::text(&comparison);
+    for words in [
+        "note: A: pool 0, its only one",
+        "note: B: pool 0, which has most allocations of its 2",
+        "whole log, all pools",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(!compare::text(&Comparison::of(&one, &one)).contains("pool 0"));
+}

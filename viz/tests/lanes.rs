@@ -2,12 +2,12 @@
 
 mod common;
 
-use common::{Random, Tape, event, stream, training};
+use common::{POOL, Random, Tape, event, stream, training};
 use std::collections::{BTreeMap, BTreeSet};
 use weir::error::Point;
 use weir::id::DeviceId;
-use weir::trace::{Record, Source};
-use weir::units::{MIB, Seq};
+use weir::trace::{Record, Refusal, Source, Verb};
+use weir::units::{Bytes, MIB, Seq};
 use weir_viz::model::{Act, EventIx, Lane, Model, Party, StreamIx, Tie};
 use weir_viz::scene::{self, Frame, Page, Scene, Selection, Shape, Size, View, pos};
 
@@ -84,6 +84,34 @@ fn a_wait_for_an_earlier_recording_has_no_arrow_from_a_later_one() {
     tape.push(Record::Waited { stream: stream(1), seq: Seq(1), event: event(0), number: 1 });
     let model = Model::of(tape.records);
     assert!(Tie::ALL.iter().all(|tie| model.lanes.arrows(*tie).is_empty()));
+}
+
+/// A refusal in every column: mallocs and frees keep theirs.
+#[test]
+fn refusals_leave_what_else_was_done_in_sight() {
+    let mut tape = Tape::begin(1 << 30, 0, 1);
+    tape.map(0, 1);
+    for id in 1..20_000 {
+        tape.malloc(id, 0, 0, MIB, Source::SameStream);
+        tape.free(id, 0, 0, MIB);
+        let reason = Refusal::AboveLimit(Bytes(MIB));
+        let (pool, stream, size) = (Some(POOL), Some(stream(0)), Bytes(MIB));
+        tape.push(Record::Refused { verb: Verb::Malloc, pool, stream, size, reason });
+    }
+    let model = Model::of(tape.records);
+    let (scene, frame, view) = picture(&model, Page::Lanes, |_| {});
+    let lane = scene.shapes.iter().filter_map(|shape| match shape {
+        Shape::Rects { fill, rects } => Some((*fill, rects.iter().filter(|r| r.w > 0.9 * frame.map.area.w))),
+        _ => None,
+    });
+    let alarm = view.theme.palette().alarm;
+    let (mut red, mut other) = (0.0_f32, 0.0_f32);
+    for (fill, rects) in lane {
+        for rect in rects.filter(|r| r.y > frame.map.area.y && r.h < 131.0) {
+            *(if fill == alarm { &mut red } else { &mut other }) += rect.h;
+        }
+    }
+    assert!(red > 3.0 && other > 8.0 * red, "{red} of {other}");
 }
 
 /// Whatever is in sight colours its column of its lane, at any zoom.
@@ -168,10 +196,12 @@ fn the_flows_of_a_range_equal_a_count_of_its_mallocs() {
             let mut fresh = life.given.0;
             for link in model.came_from(at) {
                 fresh -= link.bytes;
-                add(&mut plain, (life.source, Some(model.freed_on(link.life)), life.stream), link.bytes);
+                let from = model.freed_on(link.life);
+                let own = Some(Source::SameStream).filter(|_| from == life.stream);
+                add(&mut plain, (own.or(others(life.source)), Some(from), life.stream), link.bytes);
             }
             if fresh > 0 {
-                add(&mut plain, (life.source, None, life.stream), fresh);
+                add(&mut plain, (others(life.source), None, life.stream), fresh);
             }
             assert_eq!(model.events.kind(born).name(), "malloc");
         }
@@ -187,9 +217,47 @@ fn the_flows_of_a_range_equal_a_count_of_its_mallocs() {
     }
 }
 
+/// What a malloc relied on for memory of others than its stream.
+fn others(source: Option<Source>) -> Option<Source> {
+    source.map(|source| if source == Source::SameStream { Source::Settled } else { source })
+}
+
+/// The report and the page count the same.
+#[test]
+fn the_report_s_pairs_are_the_flows_of_the_whole_log() {
+    let model = Model::of(training(3, 6, 30));
+    let id = |stream: &StreamIx| model.stream(*stream).id;
+    let mut told = BTreeMap::new();
+    for ((from, to), by) in model.handed(EventIx(0), model.events.end()) {
+        for (source, amount) in by {
+            told.insert((model.streams_of(from).first().map(id), id(&model.streams_of(to)[0]), source), amount.bytes);
+        }
+    }
+    let pairs = weir_viz::report::pairs(&model, weir_viz::model::PoolIx(0));
+    assert!(pairs.len() > 6 && model.pools.len() == 1);
+    assert_eq!(pairs.iter().map(|p| ((p.from, p.to, p.source), p.reused.bytes)).collect::<BTreeMap<_, _>>(), told);
+}
+
 fn add(plain: &mut BTreeMap<String, (usize, u64)>, key: (Option<Source>, Option<StreamIx>, StreamIx), bytes: u64) {
     let sum = plain.entry(format!("{key:?}")).or_default();
     (sum.0, sum.1) = (sum.0 + 1, sum.1 + bytes);
+}
+
+/// One malloc of 3 MiB: 1 MiB that stream 0 freed, 1 MiB that stream 1 freed, and 1 MiB that nobody had.
+#[test]
+fn each_byte_is_handed_over_once_by_the_stream_that_freed_it_last() {
+    let mut tape = Tape::begin(1 << 30, 0, 3);
+    tape.map(0, 2);
+    tape.malloc(1, 0, 0, MIB, Source::Grow);
+    tape.malloc(2, 0, MIB, MIB, Source::Grow);
+    tape.free(1, 0, 0, MIB);
+    tape.free(2, 1, MIB, MIB);
+    tape.malloc(3, 2, 0, 3 * MIB, Source::Event);
+    let model = Model::of(tape.records);
+    let taker = model.life_of_id(3).unwrap();
+    let told: Vec<_> =
+        model.hand_overs(taker).map(|(from, bytes)| (from.map(|stream| model.stream(stream).id), bytes)).collect();
+    assert_eq!(told, [(Some(stream(0)), MIB), (Some(stream(1)), MIB), (None, MIB)]);
 }
 
 #[test]
@@ -201,9 +269,45 @@ fn the_matrix_says_who_got_how_much() {
         .iter()
         .filter_map(|s| if let Shape::Text(text) = s { Some(text.text.as_str()) } else { None })
         .collect();
-    for text in ["1 MiB in 2", "event 1 MiB", "1 MiB in 1", "grow 1 MiB", "nobody before"] {
+    for text in ["1 MiB in 2 pieces", "event 1 MiB", "1 MiB in 1 piece", "grow 1 MiB", "nobody before"] {
         assert!(texts.contains(&text), "{text}: {texts:?}");
     }
+}
+
+/// Nothing is left out of a cell without a word, and what is left out is the least.
+#[test]
+fn a_cell_lists_its_kinds_the_largest_first_and_says_what_it_leaves_out() {
+    let mut tape = Tape::begin(1 << 30, 0, 40);
+    tape.map(0, 40);
+    let mut offset = 0;
+    for (at, source) in (1..).zip(&Source::ALL[1..]) {
+        tape.malloc(at, 0, offset, at * MIB, *source);
+        offset += at * MIB;
+    }
+    for at in 10..24 {
+        // More rows, each with little room.
+        tape.malloc(at, 1, offset, MIB, Source::SameStream);
+        tape.free(at, at, offset, MIB);
+        tape.malloc(100 + at, 0, offset, MIB, Source::SameStream);
+        offset += MIB;
+    }
+    let model = Model::of(tape.records);
+    let of_cell = |high: f32| -> Vec<String> {
+        let (scene, ..) = picture(&model, Page::Flows, |view| view.size.h = high);
+        let texts = scene.shapes.iter().filter_map(|s| if let Shape::Text(text) = s { Some(&text.text) } else { None });
+        let mut texts = texts.skip_while(|text| *text != "15 MiB in 5 pieces").cloned();
+        texts.next();
+        texts.take_while(|text| !text.contains(" in ")).collect()
+    };
+    let words: Vec<String> =
+        (1..=5_usize).rev().map(|at| format!("{} {at} MiB", scene::source_words(Source::ALL[at]))).collect();
+    assert_eq!(of_cell(3200.0), words);
+    let few = of_cell(1600.0);
+    let shown = few.len() - 1;
+    assert!((1..4).contains(&shown), "{few:?}");
+    assert_eq!(few[..shown], words[..shown]);
+    let rest: usize = (1..=5 - shown).sum();
+    assert_eq!(few[shown], format!("… {} more: {rest} MiB", 5 - shown));
 }
 
 #[test]

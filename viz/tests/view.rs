@@ -205,6 +205,45 @@ fn the_pointer_tells_what_is_under_it() {
     assert!(texts.iter().any(|t| t == "used 4 MiB, reserved 4 MiB"), "{texts:?}");
 }
 
+fn texts(scene: &scene::Scene) -> Vec<scene::Text> {
+    let text = |shape: &Shape| if let Shape::Text(text) = shape { Some(text.clone()) } else { None };
+    scene.shapes.iter().filter_map(text).collect()
+}
+
+/// Blocks of one size, a granule apart, far from the pool's base.
+#[test]
+fn two_free_blocks_never_have_the_same_address_in_words() {
+    let mut tape = Tape::begin(64 << 30, 0, 1);
+    let place = |at: u64| (15 << 30) + 2 * at * common::GRANULE;
+    (0..4).for_each(|at| tape.map(place(at), 1));
+    (0..4).for_each(|at| tape.malloc(at, 0, place(at), common::GRANULE, Source::Grow));
+    (0..4).for_each(|at| tape.free(at, 0, place(at), common::GRANULE));
+    let model = Model::of(tape.records.iter().copied());
+    let (mut view, _) = shown(&model);
+    view.page = Page::State;
+    view.selection = Selection::Event(weir_viz::model::EventIx(model.events.len() as u32 - 1));
+    let texts = texts(&scene::build(&model, &view).0);
+    for place in ["+15 GiB,", "+15,364 MiB,", "+15,368 MiB,", "+15,372 MiB,"] {
+        let rows = texts.iter().filter(|text| text.text.starts_with(&format!("2 MiB at {place}")));
+        assert_eq!(rows.count(), 1, "{place}");
+    }
+}
+
+/// In a part of a log the numbers are longer than the part.
+#[test]
+fn the_numbers_of_records_stay_inside_the_list() {
+    let mut records = training(2, 4, 20);
+    records.iter_mut().for_each(|stamped| stamped.number += 9_000_000_000);
+    let model = Model::of(records.iter().copied());
+    let (view, frame) = shown(&model);
+    let list = frame.list.unwrap();
+    let texts = texts(&scene::build(&model, &view).0);
+    let numbers: Vec<_> = texts.iter().filter(|text| text.text.starts_with("9,000,000,0")).collect();
+    let listed = numbers.iter().filter(|text| text.anchor == scene::Anchor::End && text.at.x > list.x);
+    let left = |text: &scene::Text| text.at.x - weir_viz::font::width(&text.text, text.size);
+    assert!(listed.clone().count() > 9 && listed.clone().all(|text| left(text) >= list.x), "{numbers:?}");
+}
+
 #[test]
 fn every_kind_of_record_is_described() {
     let model = Model::of(training(2, 4, 20));

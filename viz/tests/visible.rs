@@ -244,3 +244,27 @@ fn what_is_planted_among_a_hundred_thousand_records_is_seen() {
         check(5, 60_000, 0.61, zoom, axis, Size { w: 480.0, h: 760.0 });
     }
 }
+
+/// A pool that grew granule by granule and was released at once: no dark bars over the hatching, which show small holes.
+#[test]
+fn a_pool_that_was_unmapped_as_a_whole_looks_unmapped() {
+    let mut tape = Tape::begin(64 * GIB, 0, 1);
+    for granule in 0..2_000 {
+        tape.map(granule * GRANULE, 1);
+    }
+    for _ in 0..2_000 {
+        tape.push(Record::StreamSynchronized { stream: stream(0), seq: Seq(1) });
+    }
+    tape.unmap(0, 2_000, UnmapReason::Trim);
+    for _ in 0..2_000 {
+        tape.push(Record::StreamSynchronized { stream: stream(0), seq: Seq(1) });
+    }
+    let model = Model::of(tape.records);
+    let (scene, frame, _) = picture(&model, Page::Addresses, Axis::Record, (0.0, 1.0), Size { w: 1400.0, h: 900.0 });
+    let ground = Theme::Light.palette().panel;
+    let (x, area) = (frame.map.x.pixel(5_000.0), frame.map.area);
+    for step in 1..200 {
+        let y = area.y + area.h * step as f32 / 200.0;
+        assert_eq!(top(&scene, x, y), Some(ground), "{step}");
+    }
+}

@@ -270,12 +270,43 @@ fn what_cannot_be_explained_says_why() {
     let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/traces/producer_consumer.csv");
     let (code, text) = said("--alloc 1000", &trace);
     assert!(code == Some(1) && text.contains("not recorded: another allocator decided"), "{text}");
+    // Allocation 5 is not in the part, though later ones are.
+    let (code, text) = said("--alloc 5 --from 1000", &log);
+    assert!(code == Some(2) && text.contains("a part of the log, from record 1000 on: leave --from out"), "{text}");
+    let (code, text) = said("--alloc 5 --from -5", &log);
+    assert!(code == Some(2) && text.contains("no mark `-5`; records and times are counted"), "{text}");
     // The first page is gone: the beginning is not there.
     let bytes = std::fs::read(&log).expect("is there");
     let cut = folder.0.join("cut.log");
     std::fs::write(&cut, &bytes[4096..]).expect("is written");
     let (code, text) = said("--alloc 4000", &cut);
     assert!(code == Some(1) && text.contains("not recorded"), "{text}");
+}
+
+/// The limit is less than the log's largest mallocs ask for: the record itself says by how much.
+#[test]
+fn a_malloc_that_was_refused_before_anything_was_looked_for_is_explained() {
+    let folder = Folder::new("untried");
+    let log = folder.replay("producer_consumer.csv", "--limit 4MiB");
+    let model = opened(&log);
+    let above = |at: &EventIx| match model.events.payload(*at) {
+        Payload::Other(Record::Refused { verb: Verb::Malloc, reason: Refusal::AboveLimit(_), size, .. }) => {
+            Some((model.events.number(*at), size.0))
+        }
+        _ => None,
+    };
+    let refused = (0..model.events.len()).map(EventIx::next_of).find_map(|at| above(&at));
+    let (record, asked) = refused.expect("some ask for more than 4 MiB");
+    assert!(asked > 4 << 20);
+    let output = explain(&log, &format!("--record {record} --json"));
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let object: Value = serde_json::from_slice(&output.stdout).expect("one object");
+    assert_eq!((object["verdict"].as_str(), object["refusal"].as_str()), (Some("refused"), Some("above_limit")));
+    assert_eq!((object["asked"].as_u64(), object["record"].as_u64()), (Some(asked), Some(record)));
+    assert_eq!(object["records_agreed"].as_u64(), Some(record + 1));
+    let output = explain(&log, &format!("--record {record}"));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("refused before anything was looked for") && text.contains("a larger limit"), "{text}");
 }
 
 /// Whatever a log says, the core that is called as it tells refuses what makes no sense.

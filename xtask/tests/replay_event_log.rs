@@ -81,3 +81,17 @@ fn the_table_stands_beside_the_original() {
     }
     std::fs::remove_file(log).expect("it is there");
 }
+
+/// The trace's rows are counted in its text.
+#[test]
+fn what_the_log_refused_is_tried_again() {
+    let rows = std::fs::read_to_string(trace()).expect("is there").matches(",allocate,").count() as u64;
+    let (log, first) = logged("refused", "--policy event --lag 100 --limit 280MiB");
+    let refused = first["refused"].as_u64().expect("a number");
+    assert!(refused > 0 && first["mallocs"].as_u64() == Some(rows - refused), "{first}");
+    let same = replay(&log, "--lag 100", None);
+    assert_eq!((&same["refused"], &same["mallocs"]), (&first["refused"], &first["mallocs"]));
+    let roomy = replay(&log, "--lag 100 --limit 4GiB", None);
+    assert_eq!((roomy["refused"].as_u64(), roomy["mallocs"].as_u64()), (Some(0), Some(rows)));
+    std::fs::remove_file(log).expect("it is there");
+}

@@ -26,7 +26,7 @@ pub use judge::Checker;
 
 use crate::decode;
 use crate::model::Unrecorded;
-use crate::origin::Origin;
+use crate::origin::{Origin, more_damaged};
 use crate::part::Part;
 use crate::progress::Progress;
 use crate::source::{self, SourceError};
@@ -144,7 +144,7 @@ pub fn read_with(name: &str, bytes: &[u8], told: Told, progress: &Progress) -> R
         source::read(name, bytes)?;
     }
     if more > 0 {
-        damages.push(format!("and {more} more damaged places"));
+        damages.push(more_damaged(more));
     }
     let open_ends = origin.open_ends();
     damages.extend(origin.damages);

@@ -18,7 +18,7 @@ pub use text::text;
 use crate::model::{EventIx, Fact, Model, PoolIx, Signs};
 use crate::source::Opened;
 use std::collections::BTreeMap;
-use weir::id::StreamId;
+use weir::id::{PoolId, StreamId};
 use weir::trace::Source;
 
 /// A part of both logs, from one common mark to the next.
@@ -43,7 +43,7 @@ pub struct Side {
     pub peak_reserved: Option<u64>,
     /// Mallocs by what they relied on, in the order of [`Source::ALL`]; `None`: not recorded.
     pub reuse: Option<[u64; 6]>,
-    /// Refused calls.
+    /// Refused calls that name the pool.
     pub refused: u64,
 }
 
@@ -71,6 +71,10 @@ pub struct PairChange {
 pub struct Comparison {
     /// Their names.
     pub names: [String; 2],
+    /// The pool of each that is looked at, and how many it has.
+    pub pools: [Option<(PoolId, usize)>; 2],
+    /// The most used bytes of all pools of each together, and the most mapped ones: the report's figures.
+    pub all_pools: [(u64, Option<u64>); 2],
     /// What is left open where they are parts of logs, in sentences.
     pub open_ends: [Vec<String>; 2],
     /// Their parts between common marks; one where they have none.
@@ -88,6 +92,12 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// Whether a log has pools that are not looked at.
+    #[must_use]
+    pub fn leaves_pools_out(&self) -> bool {
+        self.pools.iter().flatten().any(|(_, count)| *count > 1)
+    }
+
     /// Whether both logs record where memory came from.
     #[must_use]
     pub fn tells_sources(&self) -> bool {
@@ -104,6 +114,8 @@ impl Comparison {
         let bounds = |section: &Section| section.sides.map(|side| side.records);
         Self {
             names: [one.name.clone(), other.name.clone()],
+            pools: [0, 1].map(|at| pools[at].map(|pool| (models[at].pool(pool).id, models[at].pools.len()))),
+            all_pools: models.map(crate::report::peaks),
             open_ends: [one.origin.open_ends(), other.origin.open_ends()],
             whole: Section {
                 from: None,
@@ -145,7 +157,7 @@ fn side(model: &Model, pool: Option<PoolIx>, [from, to]: [EventIx; 2]) -> Side {
         peak_used: pool.used.extremes(from, to).1,
         peak_reserved: recorded(Fact::Reserved).then(|| pool.reserved.extremes(from, to).1),
         reuse: recorded(Fact::Source).then(|| pool.by_source.each_ref().map(|mallocs| within(Signs::own(mallocs)))),
-        refused: within(model.refusals(at)),
+        refused: within(model.refusals_of(at)),
     }
 }
 
@@ -153,7 +165,9 @@ fn pairs(models: [&Model; 2], pools: [Option<PoolIx>; 2]) -> Vec<PairChange> {
     let mut found: BTreeMap<(StreamId, StreamId, Source), [u64; 2]> = BTreeMap::new();
     for (at, (model, pool)) in models.into_iter().zip(pools).enumerate() {
         for pair in pool.map_or(Vec::new(), |pool| crate::report::pairs(model, pool)) {
-            found.entry((pair.from, pair.to, pair.source)).or_default()[at] = pair.reused.count;
+            // What was nobody's is no reuse.
+            let Some(from) = pair.from else { continue };
+            found.entry((from, pair.to, pair.source)).or_default()[at] = pair.reused.count;
         }
     }
     let change = |((from, to, source), mallocs)| PairChange { from, to, source, mallocs };

@@ -21,9 +21,16 @@ pub fn text(comparison: &Comparison) -> String {
             let _ = writeln!(out, "note: {side}: {sentence}");
         }
     }
+    pools(&mut out, comparison);
     out.push('\n');
     let _ = writeln!(out, "{:<34} {:>12} {:>12} {:>12} {:>12}", "", "used A", "used B", "reserved A", "reserved B");
-    section(&mut out, "whole log", &comparison.whole);
+    if comparison.leaves_pools_out() {
+        let [a, b] = comparison.all_pools;
+        peaks(&mut out, "whole log, all pools", [a.0, b.0], [a.1, b.1]);
+        section(&mut out, "whole log, the pools named above", &comparison.whole);
+    } else {
+        section(&mut out, "whole log", &comparison.whole);
+    }
     // Where peaks differ most.
     let mut sections: Vec<&Section> = comparison.sections.iter().collect();
     let apart = |s: &Section| {
@@ -58,17 +65,32 @@ fn name(section: &Section) -> String {
     short
 }
 
+/// Which pool is looked at, where there are several.
+fn pools(out: &mut String, comparison: &Comparison) {
+    if !comparison.leaves_pools_out() {
+        return;
+    }
+    for (side, pool) in ["A", "B"].into_iter().zip(comparison.pools) {
+        let _ = match pool {
+            Some((id, 1)) => writeln!(out, "note: {side}: pool {id}, its only one"),
+            Some((id, count)) => {
+                writeln!(out, "note: {side}: pool {id}, which has most allocations of its {count}, is looked at")
+            }
+            None => writeln!(out, "note: {side}: no pool"),
+        };
+    }
+}
+
 fn section(out: &mut String, name: &str, section: &Section) {
     let [a, b] = section.sides;
+    peaks(out, name, [a.peak_used, b.peak_used], [a.peak_reserved, b.peak_reserved]);
+}
+
+fn peaks(out: &mut String, name: &str, used: [u64; 2], reserved: [Option<u64>; 2]) {
     let bytes = ticks::bytes;
-    let _ = writeln!(
-        out,
-        "{name:<34} {:>12} {:>12} {:>12} {:>12}",
-        bytes(a.peak_used),
-        bytes(b.peak_used),
-        or_not_recorded(a.peak_reserved, bytes),
-        or_not_recorded(b.peak_reserved, bytes)
-    );
+    let [used_a, used_b] = used.map(bytes);
+    let [reserved_a, reserved_b] = reserved.map(|reserved| or_not_recorded(reserved, bytes));
+    let _ = writeln!(out, "{name:<34} {used_a:>12} {used_b:>12} {reserved_a:>12} {reserved_b:>12}");
 }
 
 fn reuse(out: &mut String, comparison: &Comparison) {

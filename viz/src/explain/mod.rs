@@ -7,10 +7,12 @@
 mod reason;
 mod target;
 mod text;
+mod untried;
 mod verdict;
 
 pub use target::{ExplainError, What, target};
 pub use text::{lines, text};
+pub use untried::Untried;
 pub use verdict::{Kind, Verdict};
 
 use crate::model::{EventIx, Model, Payload};
@@ -81,8 +83,12 @@ pub struct Explanation {
 /// earlier than its calls tell.
 ///
 /// # Errors
-/// The log does not hold what it takes, or the core's decisions part from it before or at the call.
+/// The log does not hold what it takes, or the core's decisions part from it before or at the call. A call that was refused
+/// before anything was looked for is [`ExplainError::Refused`], which says why.
 pub fn explain(model: &Model, event: EventIx, progress: &Progress) -> Result<Explanation, ExplainError> {
+    if let Some(untried) = Untried::of(model, event).filter(|untried| !untried.is_whole()) {
+        return Err(ExplainError::Refused(Box::new(untried)));
+    }
     let capacities = rebuild::capacities(model, event)?;
     let mut storage = Storage::new(&capacities).ok_or_else(|| impossible(&capacities))?;
     match explain_once(model, event, progress, storage.lend(), Looks::Never) {
@@ -124,11 +130,17 @@ fn explain_once(
     }
     let mut seen: Vec<Candidate> = Vec::new();
     let outlook = rebuild.candidates(call.pool, call.asked, call.stream, |candidate| seen.push(candidate));
-    let outlook = outlook.map_err(|error| ExplainError::Refused(error.to_string()))?;
     rebuild.run_through(event);
     if let Some(difference) = rebuild.difference() {
         return Err(parted(difference));
     }
+    let agreed = rebuild.agreed();
+    let outlook = outlook.map_err(|error| match Untried::of(model, event) {
+        Some(untried) => {
+            ExplainError::Refused(Box::new(Untried { why: error.to_string(), agreed: Some(agreed), ..untried }))
+        }
+        None => ExplainError::NoCall(model.events.number(event)),
+    })?;
     let reasons = Reasons::new(model, &call, &outlook, &seen);
     let verdict = Verdict::of(&call, &outlook, &seen);
     Ok(Explanation {
@@ -138,8 +150,15 @@ fn explain_once(
         change: verdict::change(&reasons, &call, &outlook, &seen, &verdict),
         candidates: reasons.candidates(&seen),
         steps: steps(model, event),
-        agreed: rebuild.agreed(),
+        agreed,
     })
+}
+
+impl Explanation {
+    /// How far the core agrees, in words.
+    fn agreed_words(agreed: u64) -> String {
+        format!("the core decides the same; {} records agree", scene::ticks::count(agreed))
+    }
 }
 
 /// What a record says of a malloc, if it ends one.

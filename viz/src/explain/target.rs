@@ -1,5 +1,6 @@
 //! What is to be explained: which record.
 
+use super::Untried;
 use crate::model::{EventIx, Kind, Model, Payload};
 use crate::progress::Stopped;
 use crate::rebuild::{Difference, NotRecorded};
@@ -36,7 +37,7 @@ pub enum ExplainError {
     /// What the core does and what the log says part before the call, or at it.
     Parted(Difference),
     /// The call was refused before anything was looked for, for this reason.
-    Refused(String),
+    Refused(Box<Untried>),
     /// Whoever waited for it stopped it.
     Stopped,
 }
@@ -46,7 +47,8 @@ impl fmt::Display for ExplainError {
         match self {
             Self::NoAlloc { asked, ids: None } => write!(f, "there is no allocation {asked}: the log has none"),
             Self::NoAlloc { asked, ids: Some((first, last)) } => {
-                write!(f, "there is no allocation {asked}: the log has {first} to {last}")
+                let others = if (first..last).contains(&asked) { "others, from " } else { "" };
+                write!(f, "there is no allocation {asked}: the log has {others}{first} to {last}")
             }
             Self::NoMalloc(id) => write!(f, "not recorded: allocation {id} is freed in the log, its malloc is missing"),
             Self::NoRecord(number) => write!(f, "there is no record {number} in the log"),
@@ -60,7 +62,7 @@ impl fmt::Display for ExplainError {
                  which event a refused record was of, and how many granules that were kept apart went before one that did \
                  not"
             ),
-            Self::Refused(why) => write!(f, "nothing was looked for: {why}"),
+            Self::Refused(untried) => write!(f, "{}; what helps: {}", untried.verdict(), untried.change),
             Self::Stopped => Stopped.fmt(f),
         }
     }
@@ -107,10 +109,9 @@ pub fn target(model: &Model, what: What) -> Result<EventIx, ExplainError> {
 fn is_malloc(model: &Model, at: EventIx) -> bool {
     match model.events.payload(at) {
         Payload::Life(_) => model.events.kind(at) == Kind::Malloc,
-        Payload::Other(record) => matches!(
-            record,
-            Record::OutOfMemory { .. } | Record::Refused { verb: Verb::Malloc, pool: Some(_), stream: Some(_), .. }
-        ),
+        Payload::Other(record) => {
+            matches!(record, Record::OutOfMemory { .. } | Record::Refused { verb: Verb::Malloc, .. })
+        }
     }
 }
 

@@ -65,6 +65,6 @@ pub fn lines(explanation: &Explanation, model: &Model, candidates: usize) -> Vec
     if explanation.candidates.is_empty() {
         line("candidates", "none: nothing was free".to_owned());
     }
-    line("recomputed", format!("the core decides the same; {} records agree", ticks::count(explanation.agreed)));
+    line("recomputed", Explanation::agreed_words(explanation.agreed));
     lines
 }

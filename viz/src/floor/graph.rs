@@ -14,7 +14,7 @@ pub(super) struct Graph {
     pub(super) needs: Vec<[Node; 2]>,
     /// Whether a free was taken to come after its malloc though the program orders it nowhere behind.
     pub(super) assumed_order: bool,
-    /// Whether other streams' uses hold blocks beyond their frees.
+    /// Whether other streams' uses hold blocks beyond their frees, or may hold them beyond their pool's end.
     pub(super) held_longer: bool,
 }
 
@@ -115,6 +115,7 @@ impl Builder<'_> {
     }
 
     fn free(&mut self, block: usize, stream: usize) {
+        self.graph.held_longer |= self.program.blocks[block].tie == Tie::Ended;
         self.enter(stream);
         self.need(stream, self.mallocs[block]);
         self.push(stream, -self.weight(block));

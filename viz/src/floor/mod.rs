@@ -30,7 +30,8 @@ pub enum Exactness {
     /// It is the floor.
     Exact,
     /// The floor may be higher: the program is long (see [`Floor::within`]); or the log frees blocks on streams that it orders nowhere behind the allocation, which were
-    /// counted as if it did; or it tells of uses by other streams, which hold blocks beyond their frees.
+    /// counted as if it did; or it tells of uses by other streams, which hold blocks beyond their frees; or of pools that
+    /// were destroyed with live blocks, which others' work may hold beyond that.
     LowerBound,
 }
 

@@ -6,7 +6,7 @@ use crate::model::{Death, EventIx, Kind, LifeIx, Model, Payload, PoolIx};
 use std::collections::{HashMap, HashSet};
 use weir::id::{AllocId, EventId, PoolId, StreamId};
 use weir::policy::StreamKind;
-use weir::trace::{MapReason, Record, Verb};
+use weir::trace::{MapReason, Record, Refusal, Verb};
 
 /// The pool to replay: the one with most allocations, of a device where one is named.
 pub(super) fn pool_of(model: &Model, device: Option<usize>) -> Option<PoolIx> {
@@ -22,9 +22,26 @@ pub(super) fn pool_of(model: &Model, device: Option<usize>) -> Option<PoolIx> {
 /// The program whose calls the log holds, with the allocations of these pools only and the order of all streams.
 ///
 /// Allocations that were refused are left out, for the log cannot say when they would have been freed; so are those that
-/// were there before the log begins. O(records).
+/// were there before the log begins. What is live when its pool is destroyed is freed there, on its own stream. O(records).
 #[must_use]
 pub fn program_of(model: &Model, pools: &[PoolIx]) -> Program {
+    extract(model, pools, Refusals::Aside)
+}
+
+/// As [`program_of`], with the mallocs that were refused as the program tried them, for a replay: what it grants it has
+/// back at once.
+pub(super) fn tried_program_of(model: &Model, pools: &[PoolIx]) -> Program {
+    extract(model, pools, Refusals::Tried)
+}
+
+/// What becomes of mallocs that were refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Refusals {
+    Aside,
+    Tried,
+}
+
+fn extract(model: &Model, pools: &[PoolIx], refusals: Refusals) -> Program {
     let mut extraction = Extraction {
         model,
         pools: pools.iter().copied().collect(),
@@ -37,13 +54,28 @@ pub fn program_of(model: &Model, pools: &[PoolIx]) -> Program {
         labels: HashMap::new(),
         live: HashMap::new(),
         before: 0,
+        refusals,
+        tried: 0,
     };
-    for at in 0..model.events.len() {
-        if let Some(op) = extraction.op(EventIx::next_of(at)) {
+    let mut ends = ends(model, pools);
+    for at in (0..model.events.len()).map(EventIx::next_of) {
+        ends.remove(&at).into_iter().flatten().for_each(|life| extraction.end(life));
+        if let Some(op) = extraction.op(at) {
             extraction.program.ops.push(op);
         }
     }
     extraction.finish()
+}
+
+/// The blocks of these pools that end with their pool, by the record that ends it.
+fn ends(model: &Model, pools: &[PoolIx]) -> HashMap<EventIx, Vec<LifeIx>> {
+    let mut ends: HashMap<EventIx, Vec<LifeIx>> = HashMap::new();
+    for at in pools.iter().flat_map(|pool| &model.pool(*pool).lives) {
+        if let Death::Destroyed(event) = model.life(*at).death {
+            ends.entry(event).or_default().push(*at);
+        }
+    }
+    ends
 }
 
 /// What a pool made of the program; `None` where the log lacks its settings. O(records).
@@ -115,6 +147,9 @@ struct Extraction<'m> {
     live: HashMap<AllocId, (usize, Place)>,
     /// Frees of what was allocated before the log.
     before: u64,
+    refusals: Refusals,
+    /// Refused mallocs that are tried.
+    tried: u64,
 }
 
 impl Extraction<'_> {
@@ -171,6 +206,25 @@ impl Extraction<'_> {
         Some(Op::Free { block, stream })
     }
 
+    /// A malloc that was refused, and its free right behind it.
+    fn attempt(&mut self, stream: StreamId, size: u64) -> Op {
+        let (stream, block) = (self.stream(stream), self.program.blocks.len());
+        self.tried += 1;
+        self.order.step(stream);
+        self.program.blocks.push(Block { size, stream, tie: Tie::Logged });
+        self.program.ops.push(Op::Allocate { block });
+        Op::Free { block, stream }
+    }
+
+    /// Frees a block that ends with its pool.
+    fn end(&mut self, at: LifeIx) {
+        if let Some((block, _)) = self.live.remove(&self.model.life(at).id) {
+            let Block { stream, tie, .. } = &mut self.program.blocks[block];
+            *tie = Tie::Ended;
+            self.program.ops.push(Op::Free { block, stream: *stream });
+        }
+    }
+
     fn order_op(&mut self, record: &Record<'_>) -> Option<Op> {
         Some(match *record {
             Record::Recorded { event, stream, .. } => {
@@ -209,6 +263,17 @@ impl Extraction<'_> {
                 let (block, _) = *self.live.get(&id)?;
                 let stream = self.stream(stream);
                 Some(Op::Use { block, stream, until })
+            }
+            Record::OutOfMemory { pool, stream, requested: size, .. }
+            | Record::Refused {
+                verb: Verb::Malloc,
+                pool: Some(pool),
+                stream: Some(stream),
+                size,
+                // What a pool of other settings may grant.
+                reason: Refusal::AboveLimit(_) | Refusal::NoAddressRange(_) | Refusal::Overflow,
+            } if self.refusals == Refusals::Tried && self.ids.contains(&pool) && size.0 > 0 => {
+                Some(self.attempt(stream, size.0))
             }
             Record::OutOfMemory { pool, .. } | Record::Refused { verb: Verb::Malloc, pool: Some(pool), .. }
                 if self.ids.contains(&pool) =>
@@ -253,10 +318,16 @@ impl Extraction<'_> {
     }
 
     fn finish(self) -> Program {
-        let Self { mut program, model, pools, before, .. } = self;
+        let Self { mut program, model, pools, before, tried, .. } = self;
         let mut note = |text: String| program.notes.push(text);
         if model.pools.len() > pools.len() {
             note(format!("the log has {} pools; the allocations of {} are looked at", model.pools.len(), pools.len()));
+        }
+        if tried > 0 {
+            note(format!(
+                "{tried} mallocs that the log refused are tried again; where one is granted it is freed at once, for the log \
+                 cannot say how long it would have lived"
+            ));
         }
         if before > 0 {
             note(format!("{before} frees are left out, of what was allocated before the log begins"));

@@ -252,7 +252,7 @@ fn event_log(input: impl Read, device: Option<usize>) -> Result<Program, ImportE
         let found = device.map_or("no pool".to_owned(), |device| format!("no pool of device {device}"));
         return wrong(found, "the log of a pool");
     };
-    let mut program = program_of(&opened.model, &[pool]);
+    let mut program = event_log::tried_program_of(&opened.model, &[pool]);
     program.recorded = event_log::recorded(&opened.model, pool);
     program.notes.extend(opened.first_damages(3));
     Ok(program)

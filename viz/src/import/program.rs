@@ -76,6 +76,8 @@ pub enum Tie {
     /// From nowhere: the log frees the block on a stream that it orders nowhere behind the allocation (RMM's own logs hold
     /// no events). Either the program ordered the two without saying so, or it raced; the first is assumed.
     Assumed,
+    /// It was live when its pool was destroyed, which counts as a free on its own stream: work of others may hold it longer.
+    Ended,
 }
 
 /// One allocation.

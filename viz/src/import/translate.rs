@@ -6,7 +6,7 @@
 use super::recording::{Happening, Recording, What};
 use super::row::StreamKey;
 use crate::model::Fact;
-use crate::origin::Origin;
+use crate::origin::{Origin, more_damaged};
 use std::collections::{BTreeMap, HashMap};
 use weir::driver::{Capabilities, DriverCall, DriverError, DriverErrorKind, Properties};
 use weir::id::{AllocId, DeviceId, EventId, LabelId, PoolId, StreamId};
@@ -386,7 +386,7 @@ impl Translator {
         }
         let mut damages = recording.damages.clone();
         if recording.more > 0 {
-            damages.push(format!("and {} more damaged places", recording.more));
+            damages.push(more_damaged(recording.more));
         }
         let origin = Origin {
             format: recording.format.to_owned(),

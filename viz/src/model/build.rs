@@ -15,7 +15,7 @@ use foldhash::HashMap;
 use weir::driver::{DriverCall, Properties};
 use weir::id::{AllocId, DeviceId, LabelId, PoolId, StreamId};
 use weir::policy::{Attribute, PoolConfig, StreamKind};
-use weir::trace::{MapReason, Record, Stamped};
+use weir::trace::{MapReason, Record, Stamped, Verb};
 use weir::units::{Bytes, DevicePtr};
 
 /// What a granule is taken for where the log does not say.
@@ -169,6 +169,7 @@ impl Builder {
         let whole = self.latest_gap(at).is_none();
         let making = &mut self.making[at.at()];
         let pool = &mut self.model.pools[at.at()];
+        pool.created = making.created;
         pool.used = making.used.finish();
         pool.reserved = making.reserved.finish();
         let (events, lives) = (&self.model.events, &self.model.lives);
@@ -322,6 +323,8 @@ impl Builder {
         self.model.pools.push(Pool {
             id,
             definition: None,
+            created: None,
+            destroyed: None,
             granularity: USUAL_GRANULE,
             used: Curve::default(),
             reserved: Curve::default(),
@@ -336,6 +339,7 @@ impl Builder {
             owned: Owned::default(),
             waits: Vec::new(),
             trims: Vec::new(),
+            refused: 0,
             refusals: Vec::new(),
             shared_from: (self.model.syncs.len(), self.model.refusals.len()),
             findings: Vec::new(),
@@ -432,12 +436,16 @@ impl Builder {
             }
             Record::OutOfMemory { pool, used, reserved, .. } => {
                 let at = self.pool(pool);
-                self.model.pools[at.at()].refusals.push(event);
+                let made = &mut self.model.pools[at.at()];
+                made.refused += 1;
+                made.refusals.push(event);
                 self.calibrate(at, Some(used.0), reserved.0);
             }
-            Record::Refused { pool: Some(pool), .. } => {
+            Record::Refused { pool: Some(pool), verb, .. } => {
                 let at = self.pool(pool);
-                self.model.pools[at.at()].refusals.push(event);
+                let made = &mut self.model.pools[at.at()];
+                made.refused += u64::from(verb == Verb::Malloc);
+                made.refusals.push(event);
             }
             Record::Refused { pool: None, .. } | Record::DriverFailed { .. } => {
                 self.model.refusals.push(event);

@@ -91,26 +91,41 @@ fn add(model: &Model, event: EventIx, sums: &mut Sums, group: impl Fn(u32) -> u3
     });
 }
 
-/// Where the bytes of a malloc came from. What nobody had before is new.
+/// Where the bytes of a malloc came from, by ranks. Of a malloc whose source is not recorded, nothing is told.
 fn each_hand_over(model: &Model, at: LifeIx, mut tell: impl FnMut(u32, u32, u8, u64)) {
     let life = model.life(at);
     let Some(source) = life.source else {
         return;
     };
-    let source = source as u8;
     let rank = |stream: StreamIx| u32::try_from(model.stream(stream).rank).unwrap_or(u32::MAX - 1) + 1;
-    let to = rank(life.stream);
-    let mut known = 0_u64;
-    for link in model.came_from(at).iter().filter(|link| model.life(link.life).died().is_some()) {
-        known = link.bytes.saturating_add(known);
-        tell(rank(model.freed_on(link.life)), to, source, link.bytes);
+    for (from, bytes) in model.hand_overs(at) {
+        let relied = relied_on(source, from, life.stream);
+        tell(from.map_or(0, rank), rank(life.stream), relied as u8, bytes);
     }
-    if known < life.given.0 {
-        tell(0, to, source, life.given.0 - known);
+}
+
+/// What a piece of an allocation relied on: the order of its stream where that had it before; else what the malloc relied
+/// on, and what a malloc of its own stream's memory has of others' was known to be complete.
+#[must_use]
+pub fn relied_on(source: Source, from: Option<StreamIx>, to: StreamIx) -> Source {
+    match (source, from) {
+        (_, Some(from)) if from == to => Source::SameStream,
+        (Source::SameStream, _) => Source::Settled,
+        (source, _) => source,
     }
 }
 
 impl Model {
+    /// Where each piece of an allocation's memory came from, with its bytes: the stream that freed it last, or `None` for
+    /// memory that nobody had since it was mapped. Every byte is told once. O(pieces).
+    pub fn hand_overs(&self, at: LifeIx) -> impl Iterator<Item = (Option<StreamIx>, u64)> {
+        let freed = self.came_from(at).iter().filter(|link| self.life(link.life).died().is_some());
+        let known = freed.clone().map(|link| link.bytes).fold(0, u64::saturating_add);
+        let new = self.life(at).given.0.saturating_sub(known);
+        let freed = freed.map(|link| (Some(self.freed_on(link.life)), link.bytes));
+        freed.chain((new > 0).then_some((None, new)))
+    }
+
     /// The streams that a party is, by their ids; none for nobody.
     #[must_use]
     pub fn streams_of(&self, party: Party) -> &[StreamIx] {

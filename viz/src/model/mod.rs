@@ -29,7 +29,7 @@ pub use build::Builder;
 pub use curve::Curve;
 pub use events::{Axis, Events, Kind, Payload};
 pub use findings::{Findings, Flag};
-pub use flows::{Amount, Handed, Party};
+pub use flows::{Amount, Handed, Party, relied_on};
 pub use groups::{By, Group, Groups, Held, MOST_GROUPS, Span, total};
 pub use index::{EventIx, FindingIx, LifeIx, NameIx, PoolIx, StreamIx};
 pub use lanes::{Act, Arrow, Arrows, Lane, Lanes, Tie};
@@ -171,6 +171,12 @@ impl Model {
     pub fn refusals(&self, pool: PoolIx) -> Signs<'_> {
         let pool = self.pool(pool);
         Signs { own: &pool.refusals, shared: self.refusals.get(pool.shared_from.1..).unwrap_or_default() }
+    }
+
+    /// Refused calls that name the pool, out of memory among them.
+    #[must_use]
+    pub fn refusals_of(&self, pool: PoolIx) -> Signs<'_> {
+        Signs::own(&self.pool(pool).refusals)
     }
 
     /// The stream.

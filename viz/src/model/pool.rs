@@ -90,6 +90,10 @@ pub struct Pool {
     pub id: PoolId,
     /// Its first definition; `None` where the log has none.
     pub definition: Option<Definition>,
+    /// The record that created it; `None` where it was there before the log, or that is not recorded.
+    pub created: Option<EventIx>,
+    /// The record that destroyed it.
+    pub destroyed: Option<EventIx>,
     /// Bytes of one granule.
     pub granularity: Bytes,
     /// Bytes in live blocks.
@@ -115,6 +119,8 @@ pub struct Pool {
     pub(super) waits: Vec<EventIx>,
     /// Trims.
     pub trims: Vec<EventIx>,
+    /// Mallocs that it refused.
+    pub refused: u64,
     /// Refused calls that name it; see [`Model::refusals`](super::Model::refusals).
     pub(super) refusals: Vec<EventIx>,
     /// The first ones of the model's synchronisations and refusals that were after its first record.

@@ -210,6 +210,7 @@ impl Builder {
     /// own record.
     pub(super) fn destroy_pool(&mut self, event: EventIx, id: PoolId, leaked: Bytes) {
         let at = self.pool(id);
+        self.model.pools[at.at()].destroyed = Some(event);
         let mut live: Vec<LifeIx> = self.making[at.at()].live.drain().iter().map(|s| s.value).collect();
         live.dedup();
         for life in live {

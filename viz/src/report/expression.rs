@@ -2,7 +2,7 @@
 //!
 //! A condition compares two terms: numbers (`3`, `1.05`, `14GiB`), the report's names, `+ - * /` and parentheses.
 
-use super::figures::Figure;
+use super::figures::{Certainty, Figure};
 use std::fmt;
 
 const UNITS: [(&str, f64); 8] = [
@@ -93,39 +93,61 @@ impl Expression {
         &self.text
     }
 
-    /// Whether it holds.
+    /// Whether it holds. Of a number that lost records may change it must hold, or not, for all that it can be.
     ///
     /// # Errors
-    /// It names what the report does not have, or divides by 0.
+    /// It names what the report does not have or the log does not tell, or divides by 0.
     pub fn holds(&self, figures: &[Figure]) -> Result<bool, ExpressionError> {
-        let (left, right) = (self.value(&self.left, figures)?, self.value(&self.right, figures)?);
-        Ok(match self.how {
-            Comparison::Less => left < right,
-            Comparison::AtMost => left <= right,
-            Comparison::More => left > right,
-            Comparison::AtLeast => left >= right,
-            Comparison::Same => left == right,
-            Comparison::Other => left != right,
-        })
+        let (left, right) = (self.range(&self.left, figures)?, self.range(&self.right, figures)?);
+        let (below, at_most) = (Told::below(left, right), Told::below(right, left).not());
+        let same = Told::same(left, right);
+        let told = match self.how {
+            Comparison::Less => below,
+            Comparison::AtMost => at_most,
+            Comparison::More => at_most.not(),
+            Comparison::AtLeast => below.not(),
+            Comparison::Same => same,
+            Comparison::Other => same.not(),
+        };
+        told.0.ok_or_else(|| self.open(figures))
     }
 
-    /// The two sides, worked out: for messages.
+    /// The two sides, worked out from what is there: for messages.
     ///
     /// # Errors
     /// As [`holds`](Self::holds).
     pub fn sides(&self, figures: &[Figure]) -> Result<(f64, f64), ExpressionError> {
-        Ok((self.value(&self.left, figures)?, self.value(&self.right, figures)?))
+        let counted: Vec<Figure> =
+            figures.iter().map(|figure| Figure { certainty: Certainty::Exact, ..figure.clone() }).collect();
+        Ok((self.range(&self.left, &counted)?[0], self.range(&self.right, &counted)?[0]))
     }
 
-    fn value(&self, term: &Term, figures: &[Figure]) -> Result<f64, ExpressionError> {
+    /// Why it neither holds nor not: the first number that lost records may change.
+    fn open(&self, figures: &[Figure]) -> ExpressionError {
+        let open = |term: &Term| {
+            term.first(&|name| named(figures, name).is_some_and(|figure| figure.certainty != Certainty::Exact))
+        };
+        let (at, name) = open(&self.left).or_else(|| open(&self.right)).unwrap_or((0, String::new()));
+        let found = match named(figures, &name) {
+            Some(Figure { value: Some(value), certainty: Certainty::AtLeast, .. }) => {
+                format!("`{name}`, of which the log tells only that it is at least {value}, for records are missing")
+            }
+            _ => format!("`{name}`, which the log does not tell, for records are missing"),
+        };
+        let expected = "a condition that the records that are there decide".to_owned();
+        ExpressionError { text: self.text.clone(), at, found, expected }
+    }
+
+    /// The least and the most that a term can be.
+    fn range(&self, term: &Term, figures: &[Figure]) -> Result<[f64; 2], ExpressionError> {
         let wrong = |at: usize, found: String, expected: String| {
             Err(ExpressionError { text: self.text.clone(), at, found, expected })
         };
         match term {
-            Term::Number(number) => Ok(*number),
-            Term::Name(at, name) => match named(figures, name) {
-                Some(Figure { value: Some(value), .. }) => Ok(*value as f64),
-                Some(Figure { value: None, unknown, .. }) => {
+            Term::Number(number) => Ok([*number; 2]),
+            Term::Name(at, name) => match named(figures, name).map(|figure| (figure, figure.range())) {
+                Some((_, Some(range))) => Ok(range),
+                Some((Figure { unknown, .. }, None)) => {
                     wrong(*at, format!("`{name}`, {unknown}"), "what it tells".to_owned())
                 }
                 None => {
@@ -134,15 +156,53 @@ impl Expression {
                 }
             },
             Term::Of(left, how, right) => {
-                let (left, right) = (self.value(left, figures)?, self.value(right, figures)?);
+                let ([a, b], [c, d]) = (self.range(left, figures)?, self.range(right, figures)?);
                 match how {
-                    '+' => Ok(left + right),
-                    '-' => Ok(left - right),
-                    '*' => Ok(left * right),
-                    _ if right == 0.0 => wrong(0, "a division by 0".to_owned(), "another divisor".to_owned()),
-                    _ => Ok(left / right),
+                    '+' => Ok([a + c, b + d]),
+                    '-' => Ok([a - d, b - c]),
+                    '*' => Ok(hull([a * c, a * d, b * c, b * d])),
+                    _ if c == 0.0 && d == 0.0 => wrong(0, "a division by 0".to_owned(), "another divisor".to_owned()),
+                    // The divisor may be 0: anything.
+                    _ if c <= 0.0 && d >= 0.0 => Ok([f64::NEG_INFINITY, f64::INFINITY]),
+                    _ => Ok(hull([a / c, a / d, b / c, b / d])),
                 }
             }
+        }
+    }
+}
+
+/// From the least to the most of these. What is no number is 0 times or over something without end: anything from 0 on.
+fn hull(ends: [f64; 4]) -> [f64; 2] {
+    let ends = ends.map(|end| if end.is_nan() { 0.0 } else { end });
+    ends.into_iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], end| [low.min(end), high.max(end)])
+}
+
+/// Whether something is so; `None`: it depends on what is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Told(Option<bool>);
+
+impl Told {
+    fn below([a, b]: [f64; 2], [c, d]: [f64; 2]) -> Self {
+        Self(if b < c { Some(true) } else { (a >= d).then_some(false) })
+    }
+
+    fn same([a, b]: [f64; 2], [c, d]: [f64; 2]) -> Self {
+        let single = a == b && c == d;
+        Self(if b < c || d < a { Some(false) } else { (single && a == c).then_some(true) })
+    }
+
+    fn not(self) -> Self {
+        Self(self.0.map(|so| !so))
+    }
+}
+
+impl Term {
+    /// The first name that is wanted, and where it stands.
+    fn first(&self, wanted: &impl Fn(&str) -> bool) -> Option<(usize, String)> {
+        match self {
+            Self::Number(_) => None,
+            Self::Name(at, name) => wanted(name).then(|| (*at, name.clone())),
+            Self::Of(left, _, right) => left.first(wanted).or_else(|| right.first(wanted)),
         }
     }
 }
@@ -288,9 +348,15 @@ mod tests {
     use super::*;
 
     fn figures() -> Vec<Figure> {
-        let figure = |name: &str, value| Figure { name: name.to_owned(), value: Some(value), unknown: "" };
+        let of = |name: &str, value| Figure {
+            name: name.to_owned(),
+            value,
+            unknown: "which is not there",
+            certainty: Certainty::Exact,
+        };
+        let figure = |name: &str, value| of(name, Some(value));
         vec![
-            Figure { name: "waits_inserted".to_owned(), value: None, unknown: "which is not there" },
+            of("waits_inserted", None),
             figure("live_at_end", 1),
             figure("live_at_end_bytes", 512),
             figure("peak_used_bytes", 100),
@@ -322,6 +388,38 @@ mod tests {
         for text in ["peak_reserved>1.07*peak_used", "leaks>0", "1.5GiB < 1 GiB".replace("1 GiB", "1GiB").as_str()] {
             assert!(!holds(text), "{text}");
         }
+    }
+
+    /// Some of the 3 refusals may be lost, and the peak may be any.
+    #[test]
+    fn what_lost_records_may_change_is_told_only_as_far_as_it_is_known() {
+        let of =
+            |name: &str, value, certainty| Figure { name: name.to_owned(), value: Some(value), unknown: "", certainty };
+        let figures = [of("refused", 3, Certainty::AtLeast), of("peak_used_bytes", 9, Certainty::Open)];
+        let told = |text: &str| Expression::parse(text).expect("reads").holds(&figures);
+        for (text, right) in [
+            ("refused > 0", Some(true)),
+            ("refused != 2", Some(true)),
+            ("refused >= 3", Some(true)),
+            ("3 > refused", Some(false)),
+            ("refused == 2", Some(false)),
+            ("2 * refused + 1 < 7", Some(false)),
+            ("10 - refused <= 7", Some(true)),
+            ("12 / refused <= 4", Some(true)),
+            ("refused > 3", None),
+            ("refused == 3", None),
+            ("refused < 9", None),
+            ("12 / refused < 4", None),
+            ("peak_used > 0", None),
+            ("peak_used >= 0", Some(true)),
+            ("peak_used * 0 == 0", Some(true)),
+            ("refused - refused == 0", None),
+        ] {
+            assert_eq!(told(text).ok(), right, "{text}");
+        }
+        let error = told("refused == 3").expect_err("not known");
+        assert!(error.found.contains("at least 3, for records are missing"), "{error}");
+        assert!(told("1 + peak_used > 0 + 1").expect_err("not known").to_string().contains("`peak_used`"));
     }
 
     #[test]

@@ -13,6 +13,46 @@ pub struct Figure {
     pub value: Option<u64>,
     /// What to say of a log that does not tell.
     pub unknown: &'static str,
+    /// How far the value can be relied on.
+    pub certainty: Certainty,
+}
+
+/// How far a value can be relied on where records are lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Certainty {
+    /// It is the value.
+    #[default]
+    Exact,
+    /// What is lost can only add to it.
+    AtLeast,
+    /// What is lost may have made it larger or smaller.
+    Open,
+}
+
+impl Figure {
+    /// The least and the most that it can be.
+    pub(super) fn range(&self) -> Option<[f64; 2]> {
+        let value = self.value? as f64;
+        Some(match self.certainty {
+            Certainty::Exact => [value, value],
+            Certainty::AtLeast => [value, f64::INFINITY],
+            Certainty::Open => [0.0, f64::INFINITY],
+        })
+    }
+}
+
+/// What lost records may change in either direction: a free that is missing keeps its block, a malloc is not counted.
+const OPEN: [&str; 4] = ["peak_used_bytes", "peak_reserved_bytes", "live_at_end", "live_at_end_bytes"];
+/// What a part that begins late has not all of.
+const LATE: [&str; 2] = ["peak_used_bytes", "peak_reserved_bytes"];
+
+fn certainty(report: &Report, name: &str) -> Certainty {
+    match (report.lossy, report.begins_late) {
+        (true, _) if OPEN.contains(&name) => Certainty::Open,
+        (true, _) => Certainty::AtLeast,
+        (false, true) if LATE.contains(&name) => Certainty::AtLeast,
+        (false, _) => Certainty::Exact,
+    }
 }
 
 const NOT_RECORDED: &str = "which this log does not record";
@@ -23,8 +63,13 @@ const NO_END: &str = "which this log does not tell: blocks are live at its end, 
 #[must_use]
 pub fn figures(report: &Report) -> Vec<Figure> {
     let lacks = |fact| report.unrecorded.has(fact);
-    let figure = |name: &str, value: u64| Figure { name: name.to_owned(), value: Some(value), unknown: NOT_RECORDED };
-    let maybe = |name: &str, value: Option<u64>| Figure { name: name.to_owned(), value, unknown: NOT_RECORDED };
+    let maybe = |name: &str, value: Option<u64>| Figure {
+        name: name.to_owned(),
+        value,
+        unknown: NOT_RECORDED,
+        certainty: certainty(report, name),
+    };
+    let figure = |name: &str, value: u64| maybe(name, Some(value));
     let about = |name: &str, fact: Fact, value: u64| maybe(name, Some(value).filter(|_| !lacks(fact)));
     let sum = |of: fn(&super::PoolReport) -> u64| report.pools.iter().map(of).fold(0, u64::saturating_add);
     let moved = |reason: &str, list: fn(&super::PoolReport) -> &[super::Moved]| {

@@ -68,7 +68,7 @@ fn head(out: &mut String, report: &Report) {
     for damage in &report.damages {
         let _ = writeln!(out, "<p class=\"alarm\">{}</p>", escaped(damage));
     }
-    for sentence in &report.open_ends {
+    for sentence in report.caveat().into_iter().chain(report.open_ends.iter().map(String::as_str)) {
         let _ = writeln!(out, "<p>{}</p>", escaped(sentence));
     }
     out.push_str("<div class=\"tiles\">\n");
@@ -96,15 +96,15 @@ fn head(out: &mut String, report: &Report) {
     tile("peak used", ticks::bytes(report.peak_used), String::new(), false);
     tile("peak reserved", reserved, ratio.trim_start_matches(" = ").to_owned(), false);
     tile("ordered floor", floor_bytes, floor.to_owned(), false);
-    tile("mallocs", ticks::count(mallocs), pools, false);
-    tile("refused", ticks::count(report.refused()), "mallocs".to_owned(), report.refused() > 0);
-    let leaks = report.leaks.map_or_else(|| "not known".to_owned(), ticks::count);
+    tile("mallocs", report.counted(mallocs), pools, false);
+    tile("refused", report.counted(report.refused()), "mallocs".to_owned(), report.refused() > 0);
+    let leaks = report.leaks.map_or_else(|| "not known".to_owned(), |leaks| report.counted(leaks));
     tile("leaks", leaks, live, report.leaks.is_some_and(|leaks| leaks > 0));
     if report.unrecorded.has(Fact::Source) {
         tile("waits inserted", "not recorded".to_owned(), String::new(), false);
     } else {
         let on_host = format!("{} on the host", report.host_waits);
-        tile("waits inserted", ticks::count(report.waits_inserted()), on_host, false);
+        tile("waits inserted", report.counted(report.waits_inserted()), on_host, false);
     }
     out.push_str("</div>\n");
 }
@@ -231,7 +231,7 @@ fn reuse(out: &mut String, pool: &PoolReport) {
         .iter()
         .take(MOST)
         .map(|pair| {
-            let name = format!("{} → {} ({})", pair.from, pair.to, pair.source.name().replace('_', " "));
+            let name = format!("{} → {} ({})", pair.from_words(), pair.to, pair.source.name().replace('_', " "));
             (name, ticks::count(pair.reused.count), pair.reused.bytes)
         })
         .collect();

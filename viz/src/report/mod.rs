@@ -16,7 +16,7 @@ mod text;
 mod waits;
 
 pub use expression::{Expression, ExpressionError};
-pub use figures::{Figure, figures};
+pub use figures::{Certainty, Figure, figures};
 pub use held::{Held, Idle};
 pub use html::page;
 pub use notable::{Notable, Place, notable};
@@ -30,7 +30,7 @@ pub use waits::Waits;
 use crate::check::{self, END_OF_PROGRAM, Fault, Told};
 use crate::floor::Floor;
 use crate::import::program_of;
-use crate::model::{EventIx, Fact, Model, PoolIx, Unrecorded};
+use crate::model::{EventIx, Fact, Kind, Model, PoolIx, Unrecorded};
 use crate::part::Part;
 use crate::progress::{Progress, Unit};
 use crate::source::{self, Opened, SourceError};
@@ -74,6 +74,10 @@ pub struct Report {
     pub live_bytes_at_end: u64,
     /// What else the detector found, by the kind's name.
     pub findings: Vec<(&'static str, u64)>,
+    /// Whether records are lost, so that numbers may be others: see [`Certainty`].
+    pub lossy: bool,
+    /// Whether this is a part of a log that does not begin at its beginning.
+    pub begins_late: bool,
     /// What could not be read, a few lines.
     pub damages: Vec<String>,
     /// What is left open because this is a part of a log, in sentences.
@@ -108,7 +112,7 @@ impl Report {
     #[must_use]
     pub fn of(opened: &Opened, checked: &check::Report) -> Self {
         let model = &opened.model;
-        let recorded = |fact| !model.unrecorded.has(fact);
+        let (peak_used, peak_reserved) = peaks(model);
         let all: Vec<PoolIx> = (0..model.pools.len()).map(PoolIx::next_of).collect();
         let samples = sweep::samples(model);
         let each = all.iter().zip(samples).zip(pool::Moves::of_all(model));
@@ -123,8 +127,8 @@ impl Report {
             version: model.version,
             records: model.events.len() as u64,
             nanos: span(model),
-            peak_used: peak_of_all(model, &all, Which::Used),
-            peak_reserved: recorded(Fact::Reserved).then(|| peak_of_all(model, &all, Which::Reserved)),
+            peak_used,
+            peak_reserved,
             floor: floor(model, &all),
             pools,
             waits,
@@ -134,6 +138,8 @@ impl Report {
             live_at_end,
             live_bytes_at_end,
             findings: checked.by_fault.iter().map(|(fault, count)| (fault.name(), *count)).collect(),
+            lossy: is_lossy(opened),
+            begins_late: opened.origin.begins_late(),
             damages: opened.summary(),
             open_ends: opened.origin.open_ends(),
             unrecorded: model.unrecorded,
@@ -148,6 +154,20 @@ impl Report {
         pools.truncate(most);
         pools.sort_by_key(|pool| pool.at);
         pools
+    }
+
+    /// What lost records mean for the numbers; `None` where none are lost.
+    #[must_use]
+    pub fn caveat(&self) -> Option<&'static str> {
+        let words = "records are missing: of what is counted there is at least so much, and peaks and what is live at the \
+                     end may have been higher or lower";
+        self.lossy.then_some(words)
+    }
+
+    /// A count in words, as far as it is known.
+    pub(crate) fn counted(&self, count: u64) -> String {
+        let least = if self.lossy { "at least " } else { "" };
+        format!("{least}{}", crate::scene::ticks::count(count))
     }
 
     /// Mallocs that were refused, whatever the reason.
@@ -185,6 +205,13 @@ fn leaks(opened: &Opened, checked: &check::Report, live_at_end: u64) -> Option<u
     (found > 0 || none || ended()).then_some(found)
 }
 
+/// Whether records are lost: the log is damaged, their numbers have holes, or the log says so itself.
+fn is_lossy(opened: &Opened) -> bool {
+    let model = &opened.model;
+    let said = || (0..model.events.len()).any(|at| model.events.kind(EventIx::next_of(at)) == Kind::Lost);
+    !model.gaps.is_empty() || opened.damaged > model.odd || said()
+}
+
 fn span(model: &Model) -> u64 {
     let last = model.events.len().checked_sub(1);
     last.map_or(0, |last| model.events.time(EventIx::next_of(last)) - model.events.time(EventIx(0)))
@@ -204,6 +231,13 @@ fn floor(model: &Model, pools: &[PoolIx]) -> Option<Floor> {
 enum Which {
     Used,
     Reserved,
+}
+
+/// The most used bytes of all pools together, and the most mapped ones; `None`: not recorded.
+pub(crate) fn peaks(model: &Model) -> (u64, Option<u64>) {
+    let all: Vec<PoolIx> = (0..model.pools.len()).map(PoolIx::next_of).collect();
+    let reserved = || peak_of_all(model, &all, Which::Reserved);
+    (peak_of_all(model, &all, Which::Used), (!model.unrecorded.has(Fact::Reserved)).then(reserved))
 }
 
 /// The largest sum of the pools' curves.

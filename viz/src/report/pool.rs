@@ -2,7 +2,7 @@
 
 use super::held::{self, Held, Idle};
 use super::sweep::Sample;
-use crate::model::{Death, EventIx, Fact, Life, LifeIx, Link, Model, NameIx, Payload, PoolIx};
+use crate::model::{EventIx, Fact, Life, Model, NameIx, Payload, PoolIx, StreamIx, relied_on};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use weir::id::{PoolId, StreamId};
@@ -51,17 +51,27 @@ pub struct Reused {
     pub bytes: u64,
 }
 
-/// Memory that went from one stream to another: what the malloc's bytes had waited for.
+/// Memory that went from one stream to another. Each byte of a malloc is in one pair: that of the stream that had it last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// The stream of the free or use before.
-    pub from: StreamId,
+    /// The stream that freed it last (that allocated it, where no free is recorded); `None`: nobody had it since it was
+    /// mapped.
+    pub from: Option<StreamId>,
     /// The stream that allocated.
     pub to: StreamId,
-    /// What the malloc relied on.
+    /// What the bytes relied on: [`SameStream`](Source::SameStream) where the two are one, and else what the malloc relied
+    /// on; what a malloc of its own stream's memory has of another's was known to be complete.
     pub source: Source,
-    /// How many mallocs, and the bytes they were given. One that waited for several streams counts with each.
+    /// How many mallocs have such bytes, and the bytes.
     pub reused: Reused,
+}
+
+impl Pair {
+    /// Whose bytes they were, in words.
+    #[must_use]
+    pub fn from_words(&self) -> String {
+        self.from.map_or_else(|| "nobody".to_owned(), |from| from.to_string())
+    }
 }
 
 /// Bytes mapped or unmapped for one reason.
@@ -200,39 +210,29 @@ fn reuse(model: &Model, at: PoolIx) -> [Reused; 6] {
     reuse
 }
 
-/// The streams that had a malloc's bytes before: those that it waited for; where all that was known to be complete, so
-/// that no point is left, those that freed what lay there.
-fn streams_before(model: &Model, at: LifeIx) -> Vec<StreamId> {
-    let points = model.waited_for(at).points;
-    if !points.is_empty() {
-        return points.iter().map(|point| point.stream).collect();
-    }
-    let freed = |link: &Link| match model.life(link.life).death {
-        Death::Free { stream, .. } => Some(model.stream(stream).id),
-        _ => None,
-    };
-    model.came_from(at).iter().filter_map(freed).collect()
-}
-
-/// Memory that went from stream to stream, the most bytes first.
+/// Memory that went from stream to stream, the most bytes first; its bytes are all that the mallocs were given.
 #[must_use]
 pub fn pairs(model: &Model, at: PoolIx) -> Vec<Pair> {
-    let mut found: HashMap<(StreamId, StreamId, u8), Reused> = HashMap::new();
+    let mut found: HashMap<(Option<StreamId>, StreamId, u8), Reused> = HashMap::new();
     for (at, life) in lives(model, at) {
-        let Some(source) = life.source.filter(|source| *source != Source::Grow) else { continue };
-        let to = model.stream(life.stream).id;
-        let mut seen: Vec<StreamId> = Vec::new();
-        for from in streams_before(model, at) {
-            if seen.contains(&from) {
-                continue;
+        let Some(source) = life.source else { continue };
+        let id = |stream: StreamIx| model.stream(stream).id;
+        // Few: one for each stream whose memory it is made of.
+        let mut pieces: Vec<(Option<StreamIx>, u64)> = Vec::new();
+        for (from, bytes) in model.hand_overs(at) {
+            match pieces.iter_mut().find(|piece| piece.0 == from) {
+                Some(piece) => piece.1 += bytes,
+                None => pieces.push((from, bytes)),
             }
-            seen.push(from);
-            let reused = found.entry((from, to, source as u8)).or_default();
+        }
+        for (from, bytes) in pieces {
+            let source = relied_on(source, from, life.stream);
+            let reused = found.entry((from.map(id), id(life.stream), source as u8)).or_default();
             reused.count += 1;
-            reused.bytes = reused.bytes.saturating_add(life.given.0);
+            reused.bytes = reused.bytes.saturating_add(bytes);
         }
     }
-    let pair = |((from, to, source), reused): ((StreamId, StreamId, u8), Reused)| Pair {
+    let pair = |((from, to, source), reused): ((Option<StreamId>, StreamId, u8), Reused)| Pair {
         from,
         to,
         source: Source::ALL[usize::from(source)],

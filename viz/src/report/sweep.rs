@@ -3,9 +3,9 @@
 use crate::model::{EventIx, Kind, LifeIx, Model, Payload, Pool, PoolIx};
 use std::collections::BTreeMap;
 
-/// Places that are looked at, beside the peaks; in logs of many pools fewer each.
+/// Places of a pool that are looked at, beside the peaks; in logs of many pools fewer of those that change often.
 const PLACES: usize = 200;
-const FEW_PLACES: usize = 20;
+const FEW_PLACES: usize = 50;
 /// Pools are many from here on.
 const MANY_POOLS: usize = 9;
 
@@ -61,15 +61,22 @@ pub(super) fn samples(model: &Model) -> Vec<Vec<Sample>> {
     samples
 }
 
-/// Evenly along the records, and the peaks.
+/// At every change of the pool where those are few, and else evenly along its life; its peaks, and the log's ends.
 fn places(model: &Model, pool: &Pool) -> Vec<EventIx> {
-    let last = model.events.len().saturating_sub(1);
+    let Some(last) = model.events.len().checked_sub(1) else { return Vec::new() };
     let count = if model.pools.len() < MANY_POOLS { PLACES } else { FEW_PLACES };
-    let even = (0..count).map(|place| EventIx::next_of(last * place / (count - 1)));
-    let mut places: Vec<EventIx> = even.chain(pool.used.peak().1).chain(pool.reserved.peak().1).collect();
+    let changes = || pool.used.steps().chain(pool.reserved.steps()).map(|(event, _)| event);
+    let mut places: Vec<EventIx> = changes().take(PLACES + 1).collect();
+    if places.len() > PLACES {
+        let life = changes().min().zip(changes().max());
+        let [from, to] = life.map_or([0, last], |(from, to)| [from.at(), to.at()]);
+        places = (0..count).map(|place| EventIx::next_of(from + (to - from) * place / (count - 1))).collect();
+    }
+    places.extend(pool.used.peak().1.into_iter().chain(pool.reserved.peak().1));
+    places.extend([EventIx(0), EventIx::next_of(last)]);
     places.sort_unstable();
     places.dedup();
-    if model.events.is_empty() { Vec::new() } else { places }
+    places
 }
 
 fn follow(model: &Model, event: EventIx, live: &mut [BTreeMap<u64, (u64, LifeIx)>]) {

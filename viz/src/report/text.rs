@@ -45,6 +45,9 @@ fn head(out: &mut String, report: &Report) {
     for damage in &report.damages {
         line(out, "damaged", damage);
     }
+    if let Some(caveat) = report.caveat() {
+        line(out, "note", caveat);
+    }
     for (at, sentence) in report.open_ends.iter().enumerate() {
         line(out, if at == 0 { "part" } else { "" }, sentence);
     }
@@ -106,7 +109,7 @@ fn pool_text(out: &mut String, pool: &PoolReport, model: &Model) {
         pool.pairs.iter().map(|pair| {
             let kind = pair.source.name().replace('_', " ");
             let (count, bytes) = (ticks::count(pair.reused.count), ticks::bytes(pair.reused.bytes));
-            format!("{:>10}  {} -> {} ({kind}), {count} mallocs", bytes, pair.from, pair.to)
+            format!("{:>10}  {} -> {} ({kind}), {count} mallocs", bytes, pair.from_words(), pair.to)
         }),
     );
     moves(out, "mapped", &pool.mapped);
@@ -172,7 +175,7 @@ pub(super) fn idle_words(idle: &Idle, model: &Model) -> String {
 fn waits(out: &mut String, report: &Report) {
     let _ = writeln!(out);
     let inserted = Some(report.waits_inserted()).filter(|_| !report.unrecorded.has(Fact::Source));
-    line(out, "waits inserted", or_not_recorded(inserted, ticks::count));
+    line(out, "waits inserted", or_not_recorded(inserted, |count| report.counted(count)));
     list(out, "", report.waits.len(), report.waits.iter().map(|waits| waits.words()));
     if report.host_waits > 0 {
         line(out, "waits on the host", ticks::count(report.host_waits));
@@ -180,7 +183,7 @@ fn waits(out: &mut String, report: &Report) {
 }
 
 fn refusals(out: &mut String, report: &Report) {
-    line(out, "refused", ticks::count(report.refused()));
+    line(out, "refused", report.counted(report.refused()));
     list(
         out,
         "",
@@ -193,7 +196,7 @@ fn refusals(out: &mut String, report: &Report) {
 }
 
 fn ends(out: &mut String, report: &Report) {
-    line(out, "leaks", report.leaks.map_or_else(|| LEAKS_UNKNOWN.to_owned(), ticks::count));
+    line(out, "leaks", report.leaks.map_or_else(|| LEAKS_UNKNOWN.to_owned(), |leaks| report.counted(leaks)));
     if report.live_at_end > 0 {
         let (count, bytes) = (ticks::count(report.live_at_end), ticks::bytes(report.live_bytes_at_end));
         line(out, "live at the end", format!("{count} blocks, {bytes}"));

@@ -26,9 +26,13 @@ fn band(act: Act) -> (f32, f32) {
         Act::Marker => (0.38, 0.44),
         Act::Sync => (-0.22, 0.22),
         Act::SyncDevice => (-0.44, 0.44),
-        Act::Refused => (-0.44, 0.44),
+        Act::Refused => (-0.49, -0.44),
     }
 }
+
+/// Where a record has its column for itself, a refusal crosses the lane; where it shares it with others, it leaves them
+/// theirs.
+const ALONE: (f32, f32) = (-0.49, 0.44);
 
 fn color(context: &Context<'_>, lane: Lane, act: Act) -> Color {
     let palette = context.palette;
@@ -96,7 +100,8 @@ fn single(context: &Context<'_>, rows: &Rows) -> Ticks {
         let Some((lane, middle)) = model.lanes.lane(event).and_then(|lane| Some((lane, rows.middle(lane)?))) else {
             continue;
         };
-        let (top, bottom) = heights(act, middle, rows.high);
+        let band = if act == Act::Refused { ALONE } else { band(act) };
+        let (top, bottom) = heights(band, middle, rows.high);
         let left = context.x_of(event);
         let right = (left + wide).min(rows.area.right()).max(left + 0.5);
         ticks.entry((place(act), lane)).or_default().push(Rect::between(left, top, right, bottom));
@@ -105,8 +110,8 @@ fn single(context: &Context<'_>, rows: &Rows) -> Ticks {
 }
 
 /// The upper and lower edge of a tick.
-fn heights(act: Act, middle: f32, high: f32) -> (f32, f32) {
-    let (top, bottom) = if high < APART { (-0.5, 0.5) } else { band(act) };
+fn heights(band: (f32, f32), middle: f32, high: f32) -> (f32, f32) {
+    let (top, bottom) = if high < APART { (-0.5, 0.5) } else { band };
     let (top, bottom) = (middle + top * high, middle + bottom * high);
     (top, bottom.max(top + 1.0))
 }
@@ -165,7 +170,7 @@ impl Grid {
             let any = acts.iter().fold(0, |bits, act| bits | act);
             let middle = rows.area.y + (row as f32 + 0.5) * self.height;
             for (order, act) in ORDER.iter().enumerate().filter(|(_, act)| any & act.bit() != 0) {
-                let (top, bottom) = heights(*act, middle, self.height);
+                let (top, bottom) = heights(band(*act), middle, self.height);
                 let x = |run: usize| (rows.area.x + (run * every) as f32).min(rows.area.right());
                 let of_act = ticks.entry((order, *lane)).or_default();
                 of_act.extend(runs(&acts, act.bit()).map(|(from, to)| Rect::between(x(from), top, x(to), bottom)));

@@ -11,10 +11,8 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
     let Some(pool) = context.pool() else {
         return;
     };
-    let limit = near_limit(pool);
-    let stack = context.view.stack;
-    let room = if stack.is_some() { super::stack::headroom(area) } else { 0.0 };
-    let top = top_of(pool, limit) * (1.0 + room);
+    let (stack, limit) = (context.view.stack, near_limit(pool));
+    let top = top(context, pool);
     let y = Scale::new(0.0, top, area.bottom(), area.y);
     grid(context, paint, &y, top);
     let columns = columns(context);
@@ -39,18 +37,37 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
     if let Some(pending) = pending {
         paint.rects(pending.line(area, &y, 1.2), palette.pending);
     }
-    let threshold = Columns::of(&pool.threshold, &columns);
-    if threshold.highest() as f64 <= top {
-        paint.line(threshold.tops(area.x, &y), Stroke::dashed(palette.threshold, 1.2, 4.0));
+    settings(context, paint, pool, (&y, limit), &columns);
+    if let Some(by) = stack {
+        super::stack::legend(context, paint, by);
+    }
+}
+
+/// The threshold and the limit, as long as there is a pool that they hold for.
+fn settings(
+    context: &Context<'_>,
+    paint: &mut Paint,
+    pool: &Pool,
+    (y, limit): (&Scale, Option<u64>),
+    columns: &[EventIx],
+) {
+    let (area, palette) = (context.frame.chart, context.palette);
+    let from = pool.created.map_or(area.x, |event| context.x_of(event)).max(area.x);
+    let to = pool.destroyed.map_or(area.right(), |event| context.x_of(event)).min(area.right());
+    if from > to {
+        return;
+    }
+    let last = ((to - area.x).ceil() as usize).clamp(1, columns.len() - 1);
+    let first = ((from - area.x) as usize).min(last - 1);
+    let (left, right) = (area.x + first as f32, area.x + last as f32);
+    let threshold = Columns::of(&pool.threshold, &columns[first..=last]);
+    if threshold.highest() as f64 <= y.value(area.y) {
+        paint.line(threshold.tops(left, y), Stroke::dashed(palette.threshold, 1.2, 4.0));
     }
     if let Some(limit) = limit {
         let at = y.pixel(limit as f64);
-        paint.line(vec![pos(area.x, at), pos(area.right(), at)], Stroke::dashed(palette.alarm, 1.2, 2.0));
+        paint.line(vec![pos(left, at), pos(right, at)], Stroke::dashed(palette.alarm, 1.2, 2.0));
         paint.text(Anchor::Start, pos(area.right() + 8.0, at + 4.0), 11.5, palette.alarm, "limit");
-    }
-    peak(context, paint, pool, &y);
-    if let Some(by) = stack {
-        super::stack::legend(context, paint, by);
     }
 }
 
@@ -60,7 +77,12 @@ fn near_limit(pool: &Pool) -> Option<u64> {
     (limit as f64 <= pool.reserved.peak().0 as f64 * 1.3).then_some(limit)
 }
 
-/// The largest amount that the axis shows.
+/// The largest amount that the axis shows, with the room that a stack's legend takes.
+fn top(context: &Context<'_>, pool: &Pool) -> f64 {
+    let room = if context.view.stack.is_some() { super::stack::headroom(context.frame.chart) } else { 0.0 };
+    top_of(pool, near_limit(pool)) * (1.0 + room)
+}
+
 fn top_of(pool: &Pool, limit: Option<u64>) -> f64 {
     let peak = pool.reserved.peak().0.max(pool.used.peak().0) as f64;
     let threshold = Some(pool.threshold.peak().0 as f64).filter(|t| *t <= peak * 1.4);
@@ -90,12 +112,16 @@ fn grid(context: &Context<'_>, paint: &mut Paint, y: &Scale, top: f64) {
     paint.segments(lines, Stroke::solid(context.palette.grid, 1.0));
 }
 
-/// A ring at the peak of the used bytes, with its amount.
-fn peak(context: &Context<'_>, paint: &mut Paint, pool: &Pool, y: &Scale) {
-    let area = context.frame.chart;
+/// A ring at the peak of the used bytes, with its amount: over the bands of lost records.
+pub(super) fn peak(context: &Context<'_>, paint: &mut Paint) {
+    let Some(pool) = context.pool() else {
+        return;
+    };
     let (peak, Some(event)) = pool.used.peak() else {
         return;
     };
+    let area = context.frame.chart;
+    let y = Scale::new(0.0, top(context, pool), area.bottom(), area.y);
     let x = context.x_of(event);
     if x < area.x || x > area.right() {
         return;

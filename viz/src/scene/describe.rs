@@ -64,7 +64,7 @@ fn granules(count: u32) -> String {
 pub(super) fn offset_words(offset: Bytes) -> String {
     match offset.0 {
         0 => "base".to_owned(),
-        n => format!("+{}", ticks::bytes(n)),
+        n => format!("+{}", ticks::bytes_whole(n)),
     }
 }
 
@@ -187,7 +187,7 @@ fn refusal_words(record: &Record<'_>) -> Option<String> {
             format!("{verb:?}: {why}")
         }
         Record::DriverFailed { error } => error.to_string(),
-        Record::Lost { records } => format!("{} records", ticks::count(records)),
+        Record::Lost { records } => ticks::counted(records, "record"),
         _ => return None,
     })
 }

@@ -7,6 +7,7 @@ use super::rows::lane_color;
 use super::{Anchor, Color, Context, Frame, Paint, Pos, Rect, Selection, Stroke, View, edge, pos, source_words, ticks};
 use crate::font::{fit, width};
 use crate::model::{Amount, EventIx, Handed, Lane, Model, Party, StreamIx};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use weir::trace::Source;
 
@@ -19,6 +20,8 @@ const WIDEST: f32 = 190.0;
 const HIGHEST: f32 = 110.0;
 /// From this size on, a cell has its amounts in words.
 const WORDS: (f32, f32) = (70.0, 16.0);
+/// Height of a kind's line in a cell: the six of a full cell fit.
+const KIND: f32 = 14.0;
 
 /// The panel.
 pub(super) struct ReuseFlows;
@@ -26,7 +29,7 @@ pub(super) struct ReuseFlows;
 impl Panel for ReuseFlows {
     fn draw(&self, context: &Context<'_>, paint: &mut Paint) {
         let area = context.frame.map.area;
-        super::panel(context, paint, area, "Reuse: who handed memory to whom");
+        super::panel(context, paint, area, &super::of_all_pools(context.model, "Reuse: who handed memory to whom"));
         let (first, past) = in_view(context);
         let cells = context.model.handed(first, past);
         let grid = Grid::of(&cells, area);
@@ -58,7 +61,9 @@ impl Panel for ReuseFlows {
             return Vec::new();
         };
         let mut lines = vec![format!("{} to {}: {}", name(model, *from), name(model, *to), words(total(by)))];
-        lines.extend(by.iter().map(|(source, amount)| format!("{}: {}", source_words(*source), words(*amount))));
+        lines.extend(
+            largest_first(by).iter().map(|(source, amount)| format!("{}: {}", source_words(*source), words(*amount))),
+        );
         lines
     }
 }
@@ -67,8 +72,15 @@ fn total(by: &BTreeMap<Source, Amount>) -> Amount {
     by.values().fold(Amount::default(), |sum, amount| sum.and(*amount))
 }
 
+/// A malloc may get several pieces: these are counted, not the mallocs.
 fn words(amount: Amount) -> String {
-    format!("{} in {}", ticks::bytes(amount.bytes), ticks::count(amount.hand_overs as u64))
+    format!("{} in {}", ticks::bytes(amount.bytes), ticks::counted(amount.hand_overs as u64, "piece"))
+}
+
+fn largest_first(by: &BTreeMap<Source, Amount>) -> Vec<(Source, Amount)> {
+    let mut kinds: Vec<(Source, Amount)> = by.iter().map(|(source, amount)| (*source, *amount)).collect();
+    kinds.sort_by_key(|(source, amount)| (Reverse(amount.bytes), *source));
+    kinds
 }
 
 fn name(model: &Model, party: Party) -> String {
@@ -119,7 +131,7 @@ impl Grid {
 
 fn names(context: &Context<'_>, paint: &mut Paint, grid: &Grid) {
     let (model, palette) = (context.model, context.palette);
-    let head = "freed on, down; allocated on, across";
+    let head = "freed on, down; allocated on, across; what each byte relied on";
     paint.text(Anchor::Start, pos(grid.corner.x, grid.corner.y - 26.0), TEXT, palette.dim, head);
     for (at, party) in grid.to.iter().enumerate().filter(|_| grid.wide >= 24.0) {
         let x = grid.corner.x + at as f32 * grid.wide;
@@ -160,15 +172,23 @@ fn cell(context: &Context<'_>, paint: &mut Paint, rect: Rect, by: &BTreeMap<Sour
     }
     let ink = palette.ink;
     paint.text(Anchor::Start, pos(rect.x + 7.0, rect.y + 14.0), TEXT, ink, fit(&words(all), TEXT, rect.w - 12.0));
-    let room = ((rect.h - 20.0) / 15.0) as usize;
-    for (at, (source, amount)) in by.iter().enumerate().take(room) {
-        let top = rect.y + 20.0 + at as f32 * 15.0;
+    let kinds = largest_first(by);
+    let room = ((rect.h - 20.0) / KIND) as usize;
+    // Where not all have room, the last line says what is left out.
+    let shown = if kinds.len() > room { room.saturating_sub(1) } else { kinds.len() };
+    let top = |at: usize| rect.y + 20.0 + at as f32 * KIND;
+    for (at, (source, amount)) in kinds[..shown].iter().enumerate() {
         let wide = (rect.w - 14.0) * (amount.bytes as f64 / all.bytes.max(1) as f64) as f32;
-        let bar = Rect { x: rect.x + 7.0, y: top, w: wide.max(10.0), h: 13.0 };
+        let bar = Rect { x: rect.x + 7.0, y: top(at), w: wide.max(10.0), h: KIND - 2.0 };
         paint.rect(bar, palette.stream(0).mix(palette.ground, 110));
         edge::draw(paint, &[(bar, *source)], palette);
         let text = format!("{} {}", source_words(*source), ticks::bytes(amount.bytes));
-        paint.text(Anchor::Start, pos(bar.x + 9.0, top + 10.5), 10.5, ink, fit(&text, 10.5, rect.w - 24.0));
+        paint.text(Anchor::Start, pos(bar.x + 9.0, bar.y + 10.0), 10.5, ink, fit(&text, 10.5, rect.w - 24.0));
+    }
+    if shown < kinds.len() && room > 0 {
+        let rest = kinds[shown..].iter().fold(Amount::default(), |sum, kind| sum.and(kind.1));
+        let text = format!("… {} more: {}", kinds.len() - shown, ticks::bytes(rest.bytes));
+        paint.text(Anchor::Start, pos(rect.x + 16.0, top(shown) + 10.0), 10.5, ink, fit(&text, 10.5, rect.w - 24.0));
     }
 }
 
@@ -181,7 +201,7 @@ fn key(context: &Context<'_>, paint: &mut Paint) {
         return;
     };
     let text = format!("mallocs of records {} to {}", number(first), number(EventIx(last)));
-    if width(&text, TEXT) + 230.0 < area.w {
+    if width(&text, TEXT) + 300.0 < area.w {
         paint.text(Anchor::End, pos(area.right(), area.y - 8.0), TEXT, context.palette.dim, text);
     }
     paint.outline(area, Stroke::solid(context.palette.edge, 1.0));

@@ -40,7 +40,7 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
 fn band(context: &Context<'_>, paint: &mut Paint, band: Rect, records: u64, lines: &mut Vec<[Pos; 2]>) {
     paint.rect(band, context.palette.notice);
     lines.extend([band.x, band.right()].map(|x| [pos(x, band.y), pos(x, band.bottom())]));
-    let words = [format!("{} records lost", ticks::count(records)), "records lost".to_owned(), "lost".to_owned()];
+    let words = [format!("{} lost", ticks::counted(records, "record")), "records lost".to_owned(), "lost".to_owned()];
     if let Some(text) = words.into_iter().find(|t| width(t, TEXT) + 8.0 <= band.w) {
         let at = pos(band.x + band.w / 2.0, band.y + band.h / 2.0 + 4.0);
         paint.text(Anchor::Middle, at, TEXT, context.palette.ink, text);

@@ -1,7 +1,7 @@
 //! Title, figures, legend and notices above the panels; the x axis and the marks over them.
 
 use super::frame::{MOST_NOTICES, NOTICE, PAD};
-use super::{Anchor, Context, Paint, Pos, Rect, Stroke, pos, ticks};
+use super::{Anchor, Context, Page, Paint, Pos, Rect, Stroke, pos, ticks};
 use crate::font::{fit, width};
 use crate::model::{Axis, EventIx, Fact, NameIx, Pool};
 
@@ -31,8 +31,7 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
 fn findings(context: &Context<'_>) -> Option<String> {
     match context.model.findings.total() {
         0 => None,
-        1 => Some("1 finding".to_owned()),
-        n => Some(format!("{} findings", ticks::count(n))),
+        n => Some(ticks::counted(n, "finding")),
     }
 }
 
@@ -40,13 +39,13 @@ fn findings(context: &Context<'_>) -> Option<String> {
 fn facts(context: &Context<'_>) -> String {
     let model = context.model;
     let Some(pool) = context.pool() else {
-        return format!("{} records, none of them about a pool", ticks::count(model.events.len() as u64));
+        return format!("{}, none of them about a pool", ticks::counted(model.events.len() as u64, "record"));
     };
     let mut parts = vec![pool_name(context, pool)];
     let (used, reserved) = (pool.used.peak().0, pool.reserved.peak().0);
     let lives = pool.lives.len() as u64;
-    parts.push(format!("{} allocations", ticks::count(lives)));
-    parts.push(format!("{} records", ticks::count(model.events.len() as u64)));
+    parts.push(ticks::counted(lives, "allocation"));
+    parts.push(ticks::counted(model.events.len() as u64, "record"));
     parts.push(format!("peak used {}", ticks::bytes(used)));
     parts.push(match used {
         _ if model.unrecorded.has(Fact::Reserved) => "reserved: not recorded".to_owned(),
@@ -54,9 +53,8 @@ fn facts(context: &Context<'_>) -> String {
         _ => format!("peak reserved {} ({:.3} × used)", ticks::bytes(reserved), reserved as f64 / used as f64),
     });
     parts.extend(pool.limit().map(|limit| format!("limit {}", ticks::bytes(limit.0))));
-    let refused = model.refusals(context.view.pool).len() as u64;
-    if refused > 0 {
-        parts.push(format!("{} refused", ticks::count(refused)));
+    if pool.refused > 0 {
+        parts.push(format!("{} refused", ticks::count(pool.refused)));
     }
     parts.join("  ·  ")
 }
@@ -102,6 +100,13 @@ fn states(context: &Context<'_>, key: &mut Key<'_>) {
         paint.segments(vec![slant(0.0), slant(5.5), other(5.5)], Stroke::solid(palette.edge, 1.0));
         paint.outline(square, Stroke::solid(palette.edge, 1.0));
     });
+    if context.view.page == Page::Addresses && context.pool().is_some_and(|pool| !pool.holes.is_empty()) {
+        key.item("small hole", |paint, square| {
+            let thin = Rect { y: square.y + 4.0, h: 3.0, ..square };
+            paint.rect(square, palette.free);
+            paint.rect(thin, super::map::hole_color(palette));
+        });
+    }
     key.at.x += 8.0;
     key.item("used", |paint, square| paint.rect(square, palette.used.fade(200)));
     key.item("reserved", |paint, square| {

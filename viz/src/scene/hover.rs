@@ -1,12 +1,13 @@
 //! What the pointer tells: painted over the scene, so that moving it rebuilds nothing.
 
-use super::describe::reserved_words;
+use super::describe::{offset_words, reserved_words};
 use super::{
     Anchor, Frame, Page, Paint, Palette, Pos, Rect, Shape, Stroke, View, map::stream_name, pos, source_words, ticks,
     wrap::wrap,
 };
 use crate::font::width;
 use crate::model::{EventIx, Flag, LifeIx, Model};
+use weir::units::Bytes;
 
 /// Size of the texts.
 const TEXT: f32 = 12.0;
@@ -49,7 +50,7 @@ pub fn hover(model: &Model, view: &View, frame: &Frame, at: Pos) -> Vec<Shape> {
         from <= place && place < to
     });
     if let Some(gap) = lost {
-        lines = vec![format!("{} records lost here", ticks::count(gap.records))];
+        lines = vec![format!("{} lost here", ticks::counted(gap.records, "record"))];
     } else if let Some(event) = frame.event_at(model, view, at) {
         lines.extend(moment_lines(model, view, event));
         if frame.chart.contains(at) {
@@ -60,7 +61,9 @@ pub fn hover(model: &Model, view: &View, frame: &Frame, at: Pos) -> Vec<Shape> {
         && frame.map.area.contains(at)
         && let Some(address) = frame.map.under(at).1
     {
-        lines.push(format!("address +{}", ticks::bytes(address)));
+        // No finer than a pixel tells.
+        let pixel = 1_u64 << (frame.map.y.per_pixel().max(1.0) as u64).ilog2();
+        lines.push(format!("address {}", offset_words(Bytes(address - address % pixel))));
     }
     boxed(&mut paint, palette, frame, at, &lines);
     paint.shapes

@@ -23,7 +23,7 @@ pub(super) struct StreamLanes;
 impl Panel for StreamLanes {
     fn draw(&self, context: &Context<'_>, paint: &mut Paint) {
         let area = context.frame.map.area;
-        super::panel(context, paint, area, "Streams");
+        super::panel(context, paint, area, &super::of_all_pools(context.model, "Streams"));
         key(context, paint);
         let rows = Rows::of(context.model, context.view, area);
         grounds(context, paint, &rows);
@@ -249,6 +249,14 @@ fn key(context: &Context<'_>, paint: &mut Paint) {
         paint.line(vec![pos(left - 22.0, area.y - 12.0), pos(left - 5.0, area.y - 12.0)], stroke);
         x = left - 36.0;
     }
+    let words = "refused";
+    let left = x - width(words, TEXT);
+    if left - 16.0 < area.x + 70.0 {
+        return;
+    }
+    paint.text(Anchor::Start, pos(left, area.y - 8.0), TEXT, palette.dim, words);
+    paint.rect(Rect { x: left - 13.0, y: area.y - 16.0, w: 8.0, h: 8.0 }, palette.alarm);
+    x = left - 27.0;
     let words = "above the line: malloc, wait; below: free, record";
     if x - width(words, TEXT) > area.x + 70.0 {
         paint.text(Anchor::End, pos(x, area.y - 8.0), TEXT, palette.dim, words);

@@ -3,7 +3,9 @@
 use super::coloring::Coloring;
 use super::page::Panel;
 use super::tiles::{Most, Tile, Tiling, tile};
-use super::{Anchor, Context, Dash, Frame, Paint, Pos, Rect, Selection, Stroke, View, edge, header, pos, ticks};
+use super::{
+    Anchor, Color, Context, Dash, Frame, Paint, Palette, Pos, Rect, Selection, Stroke, View, edge, header, pos, ticks,
+};
 use crate::font::fit;
 use crate::model::{EventIx, LifeIx, Link, Model, Part, StreamIx};
 use weir::trace::Source;
@@ -106,7 +108,7 @@ fn lives(context: &Context<'_>, paint: &mut Paint) {
     names(context, paint, &tiling.exact, &coloring);
     for (number, rect) in &tiling.pins {
         let palette = context.palette;
-        let color = if *number == HOLE { palette.hole.mix(palette.ink, 90) } else { coloring.color(*number) };
+        let color = if *number == HOLE { hole_color(palette) } else { coloring.color(*number) };
         paint.rect(*rect, color);
     }
 }
@@ -129,27 +131,52 @@ fn tiles(context: &Context<'_>, coloring: &Coloring<'_>) -> Vec<Tile> {
             }
         });
     });
-    let small = |rect: &Rect| rect.w < SMALL || rect.h < SMALL;
-    let holes = context.pool().into_iter().flat_map(|pool| &pool.holes).map(|hole| {
-        let until = hole.until.map_or_else(|| context.extent(), place);
-        frame.map.pixels(place(hole.since), until, hole.start, hole.end)
-    });
     // Where they are large, nothing is painted over the ground.
-    tiles.extend(holes.filter(small).map(|rect| Tile { rect, class: HOLE, tag: 0, cover: 1.0 }));
+    let small = |rect: &Rect| rect.w < SMALL || rect.h < SMALL;
+    let holes = unmapped(context).into_iter().filter(small);
+    tiles.extend(holes.map(|rect| Tile { rect, class: HOLE, tag: 0, cover: 1.0 }));
     tiles
+}
+
+/// The addresses that were unmapped for a while. What lies side by side and came and went in the same pixels is one: a pool
+/// that was mapped piece by piece and unmapped as a whole is one large area, not many small ones.
+fn unmapped(context: &Context<'_>) -> Vec<Rect> {
+    let frame = context.frame;
+    let place =
+        |event: EventIx| if event < context.model.events.end() { context.place(event) } else { context.extent() };
+    let mut joined: Vec<Rect> = Vec::new();
+    let mut end = None;
+    for hole in context.pool().into_iter().flat_map(|pool| &pool.holes) {
+        let until = hole.until.map_or_else(|| context.extent(), place);
+        let rect = frame.map.pixels(place(hole.since), until, hole.start, hole.end);
+        let same = |one: f32, other: f32| (one - other).abs() < 1.0;
+        match joined.last_mut() {
+            Some(last) if end == Some(hole.start) && same(last.x, rect.x) && same(last.right(), rect.right()) => {
+                *last = Rect::between(last.x, last.y.min(rect.y), last.right(), last.bottom().max(rect.bottom()));
+            }
+            _ => joined.push(rect),
+        }
+        end = Some(hole.end);
+    }
+    joined
+}
+
+/// Small holes: the hatching would not be seen there.
+pub(super) fn hole_color(palette: &Palette) -> Color {
+    palette.hole.mix(palette.ink, 90)
 }
 
 /// Small addresses without memory between allocations: a thing of its own, so that none is lost among them.
 fn holes(context: &Context<'_>, paint: &mut Paint, tiling: &Tiling) {
     let (palette, of_class) = (context.palette, tiling.cells.range((HOLE, 0)..=(HOLE, u8::MAX)));
-    let color = palette.hole.mix(palette.ink, 90);
+    let color = hole_color(palette);
     paint.rects(of_class.flat_map(|(_, rects)| rects.iter().copied()).collect(), color);
     let rare = tiling.rare.iter().filter(|r| r.0 == HOLE).map(|r| r.1);
     paint.rects(rare.collect(), color);
 }
 
 /// The allocations of one class.
-fn class(context: &Context<'_>, paint: &mut Paint, tiling: &Tiling, rank: u32, color: super::Color) {
+fn class(context: &Context<'_>, paint: &mut Paint, tiling: &Tiling, rank: u32, color: Color) {
     let (model, palette) = (context.model, context.palette);
     for ((_, level), rects) in tiling.cells.range((rank, 0)..=(rank, u8::MAX)) {
         paint.rects(rects.clone(), palette.free.mix(color, 100 + u16::from(*level) * 36));
@@ -248,7 +275,10 @@ fn labels(context: &Context<'_>, paint: &mut Paint) {
                 true => "base".to_owned(),
                 false => format!("+{} {}", ticks::decimal(place, step), unit.name),
             };
-            paint.text(Anchor::End, pos(map.area.x - 8.0, at + 4.0), 11.5, context.palette.dim, text);
+            // The caption stands above.
+            if at >= map.area.y + 5.0 {
+                paint.text(Anchor::End, pos(map.area.x - 8.0, at + 4.0), 11.5, context.palette.dim, text);
+            }
             lines.push([pos(map.area.x - 4.0, at), pos(map.area.x, at)]);
         }
     }

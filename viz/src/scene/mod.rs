@@ -111,6 +111,7 @@ pub fn build(model: &Model, view: &View) -> (Scene, Frame) {
     strip::draw(&context, &mut paint);
     view.page.panel().draw(&context, &mut paint);
     gaps::draw(&context, &mut paint);
+    chart::peak(&context, &mut paint);
     header::marks(&context, &mut paint);
     flags::on_map(&context, &mut paint);
     marks::draw(&context, &mut paint);
@@ -137,6 +138,14 @@ pub fn build(model: &Model, view: &View) -> (Scene, Frame) {
 fn panel(context: &Context<'_>, paint: &mut Paint, area: Rect, caption: &str) {
     paint.rect(area, context.palette.panel);
     paint.heading(pos(frame::PAD, area.y - 8.0), 13.0, context.palette.ink, caption);
+}
+
+/// The caption of a panel that shows more than the chosen pool, where there are more.
+fn of_all_pools(model: &Model, caption: &str) -> String {
+    match model.pools.len() {
+        0 | 1 => caption.to_owned(),
+        n => format!("{caption} (all {} pools)", ticks::count(n as u64)),
+    }
 }
 
 /// A line at the selected record.

@@ -89,8 +89,10 @@ impl Panel for FindingsPage {
         let (area, view, palette) = (context.frame.map.area, context.view, context.palette);
         super::panel(context, paint, area, "Findings");
         let rows = rows(context.model, view);
-        let facts =
-            format!("{} rows; Enter shows the chosen one's place in the address map", ticks::count(rows.len() as u64));
+        let facts = format!(
+            "{}; Enter shows the chosen one's place in the address map",
+            ticks::counted(rows.len() as u64, "row")
+        );
         paint.text(Anchor::End, pos(area.right(), area.y - 8.0), TEXT, palette.dim, fit(&facts, TEXT, area.w - 120.0));
         paint.rect(Rect { h: ROW, ..area }, palette.reserved_area);
         for (x, name) in COLUMNS {

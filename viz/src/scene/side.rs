@@ -37,7 +37,9 @@ fn rows(context: &Context<'_>, paint: &mut Paint, list: Rect) {
     let (model, palette) = (context.model, context.palette);
     let first = context.view.top;
     let last = (first + context.frame.rows()).min(model.events.len());
-    let numbers = width("0", TEXT) * digits(model.events.len());
+    // A part of a log keeps the log's numbers, which are larger than the part is long.
+    let largest = model.events.len().checked_sub(1).map_or(0, |last| model.events.number(EventIx::next_of(last)));
+    let numbers = width(&ticks::count(largest), TEXT);
     let chosen = chosen(context);
     for event in (first..last).map(EventIx::next_of) {
         let top = list.y + (event.at() - first) as f32 * ROW;
@@ -56,10 +58,6 @@ fn rows(context: &Context<'_>, paint: &mut Paint, list: Rect) {
         let words = fit(&describe::headline(model, event), TEXT, list.right() - 14.0 - words_at);
         paint.text(Anchor::Start, pos(words_at, base), TEXT, palette.dim, words);
     }
-}
-
-fn digits(records: usize) -> f32 {
-    ticks::count(records as u64).len() as f32
 }
 
 /// The records to mark: the one that is selected, then the other end of its allocation.

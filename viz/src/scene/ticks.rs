@@ -69,6 +69,13 @@ pub fn count(number: u64) -> String {
     group(&number.to_string())
 }
 
+/// So many of a thing whose plural ends with an s: `1 row`, `12,345 rows`.
+#[must_use]
+pub fn counted(number: u64, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", count(number))
+}
+
 /// An amount of memory in three or four digits: `681 MiB`, `1.25 GiB`, `512 B`.
 #[must_use]
 pub fn bytes(amount: u64) -> String {
@@ -83,7 +90,16 @@ pub fn bytes(amount: u64) -> String {
     format!("{value:.digits$} {}", unit.name)
 }
 
-/// The same with the exact count where it was rounded: `1.25 GiB (1,342,177,281 B)`.
+/// The exact amount, in the largest unit of which it is a whole number: `14 GiB`, `1,537 KiB`, `513 B`.
+#[must_use]
+pub fn bytes_whole(amount: u64) -> String {
+    let units = [GIB, MIB, KIB, 1].map(unit_for);
+    let whole = units.into_iter().find(|unit| amount > 0 && amount.is_multiple_of(unit.bytes));
+    let unit = whole.unwrap_or(unit_for(0));
+    format!("{} {}", count(amount / unit.bytes), unit.name)
+}
+
+/// The amount in a few digits, with the exact count where it was rounded: `1.25 GiB (1,342,177,281 B)`.
 #[must_use]
 pub fn bytes_exact(amount: u64) -> String {
     match unit_for(amount).bytes {
@@ -152,6 +168,9 @@ mod tests {
             assert_eq!(bytes(amount), text);
         }
         assert_eq!(bytes_exact(1536), "1.50 KiB (1,536 B)");
+        let whole = [0, 512, KIB, 1536, GIB, 15 * GIB + MIB, 15 * GIB + 512].map(bytes_whole);
+        assert_eq!(whole, ["0 B", "512 B", "1 KiB", "1,536 B", "1 GiB", "15,361 MiB", "16,106,127,872 B"]);
+        assert_eq!([0, 1, 1_234].map(|n| counted(n, "row")), ["0 rows", "1 row", "1,234 rows"]);
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(decimal(-1234.5, 0.5), "-1,234.5");
         assert_eq!((time(999), time(1_500_000)), ("999 ns".to_owned(), "1500.0 µs".to_owned()));

@@ -14,8 +14,9 @@ const HELP: &str = "\
 Example:
   cargo xtask compare target/demo/trace.log target/demo/what-if.log
 
-The logs are aligned on marks of the same names. Of each the pool with most allocations is looked at. Mallocs are matched
-in their order, by stream and size; one has lost its reuse that cost nothing in A, and grew, asked or waited in B.
+The logs are aligned on marks of the same names. Of each the pool with most allocations is looked at; where there are
+several it is named, with the peaks of all pools beside its own. Mallocs are matched in their order, by stream and size; one
+has lost its reuse that cost nothing in A, and grew, asked or waited in B.
 
 Exit status: 0 compared, 2 a file that cannot be read.";
 
@@ -84,6 +85,11 @@ fn object(comparison: &Comparison) -> Value {
     let told = |value: Value| if comparison.tells_sources() { value } else { Value::Null };
     json!({
         "logs": comparison.names,
+        "pools": comparison.pools.map(|pool| pool.map(|(id, count)| json!({ "pool": id.to_string(), "of": count }))),
+        "all_pools": {
+            "peak_used_bytes": comparison.all_pools.map(|peaks| peaks.0),
+            "peak_reserved_bytes": comparison.all_pools.map(|peaks| peaks.1),
+        },
         "parts": comparison.open_ends,
         "whole": section(&comparison.whole),
         "sections": comparison.sections.iter().map(section).collect::<Vec<_>>(),

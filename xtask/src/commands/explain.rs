@@ -6,8 +6,9 @@ use crate::replay::Available;
 use clap::{Arg, ArgGroup, ArgMatches, Command};
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use weir_viz::explain::{self, ExplainError, Explanation, What};
+use weir_viz::explain::{self, ExplainError, Explanation, Untried, What};
 use weir_viz::model::Model;
+use weir_viz::part::Part;
 use weir_viz::progress::Progress;
 use weir_viz::source;
 
@@ -23,7 +24,8 @@ The core recomputes the decision: a runtime is rebuilt from the log up to the ca
 held against the first one. Every free block is listed with why it was passed over, from the closest size on.
 
 The verdict splits the needed bytes: free and usable (fragmentation, where they lie in pieces), free but not ordered
-before the stream's next work (stream order), and not there (real demand).
+before the stream's next work (stream order), and not there (real demand). A malloc that was refused before anything was
+looked for (more than the limit, a stream of another device) has the verdict `refused`, with the reason and what to change.
 
 --to spares reading what comes after the decision; a part that begins late is not enough, for what the runtime knew is not
 in it.
@@ -60,16 +62,34 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
         (None, record) => What::Record(record.copied().unwrap_or(0)),
     };
     let progress = progress::handle(arguments);
-    let opened = source::open_part(&file, &super::part(arguments), &progress);
+    let part = super::part(arguments);
+    let opened = source::open_part(&file, &part, &progress);
     let opened = opened.map_err(|error| Failure::Unreadable(error.to_string()))?;
     opened.summary().iter().for_each(|damage| tell!("note: {damage}"));
-    let explanation = explained(&opened.model, what, &progress)?;
+    let (object, text) = match explained(&opened.model, what, &progress).map_err(|failure| in_part(&part, failure))? {
+        Ok(explanation) => (object(&explanation, &opened.model), explain::text(&explanation, &opened.model)),
+        Err(untried) => (untried_object(&untried), untried.text()),
+    };
     if arguments.get_flag("json") {
-        say!("{}", object(&explanation, &opened.model));
+        say!("{object}");
     } else {
-        crate::say::text(&explain::text(&explanation, &opened.model));
+        crate::say::text(&text);
     }
     Ok(())
+}
+
+/// What is not in a part may be in the log.
+fn in_part(part: &Part, failure: Failure) -> Failure {
+    let advice = match part.from {
+        Some(_) => "leave --from out, for what the runtime knew before the part is not in it",
+        None => "what comes behind --to is not in it",
+    };
+    match failure {
+        Failure::Unreadable(said) if !part.is_whole() => {
+            Failure::Unreadable(format!("{said}\nthis is a part of the log, {part}: {advice}"))
+        }
+        other => other,
+    }
 }
 
 fn failure(error: ExplainError) -> Failure {
@@ -81,11 +101,15 @@ fn failure(error: ExplainError) -> Failure {
     }
 }
 
-/// Explains a decision of a log.
-fn explained(model: &Model, what: What, progress: &Progress) -> Result<Explanation, Failure> {
+/// Explains a decision of a log, or why there was none to make.
+fn explained(model: &Model, what: What, progress: &Progress) -> Result<Result<Explanation, Box<Untried>>, Failure> {
     let event = explain::target(model, what).map_err(failure)?;
     affordable(explain::bytes(model, event).map_err(failure)?).map_err(Failure::Failed)?;
-    explain::explain(model, event, progress).map_err(failure)
+    match explain::explain(model, event, progress) {
+        Ok(explanation) => Ok(Ok(explanation)),
+        Err(ExplainError::Refused(untried)) => Ok(Err(untried)),
+        Err(error) => Err(failure(error)),
+    }
 }
 
 /// Refuses a runtime for which there is no memory.
@@ -97,6 +121,28 @@ fn affordable(needed: u64) -> Result<(), String> {
         }
         _ => Ok(()),
     }
+}
+
+/// The fields of an explanation that a call has which was refused before anything was looked for.
+fn untried_object(untried: &Untried) -> Value {
+    json!({
+        "alloc": null,
+        "record": untried.record,
+        "pool": untried.pool.map(|pool| pool.to_string()),
+        "stream": untried.stream.map(|stream| stream.to_string()),
+        "asked": untried.asked.0,
+        "size": null,
+        "offset": null,
+        "source": null,
+        "candidates": [],
+        "more_candidates": 0,
+        "verdict": "refused",
+        "verdict_text": untried.verdict(),
+        "refusal": untried.reason,
+        "least_change": untried.change,
+        "steps": [],
+        "records_agreed": untried.agreed,
+    })
 }
 
 /// One object on one line. Fields are added, never renamed.

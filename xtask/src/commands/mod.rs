@@ -80,7 +80,9 @@ fn json_in_place_of_text() -> Arg {
 
 /// `--from` and `--to`: a part of a log.
 fn part_of_log() -> [Arg; 2] {
-    let place = |name: &'static str, help: &'static str| Arg::new(name).long(name).value_name("PLACE").help(help);
+    let place = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name("PLACE").allow_negative_numbers(true).help(help)
+    };
     [
         place("from", "Only from here on: a record's number, a time since the first one (20ms), or a mark's name"),
         place("to", "Only up to here"),

@@ -10,7 +10,7 @@ use weir::trace::Source;
 use weir_viz::cli::{self, Picture};
 use weir_viz::model::{Fact, Model};
 use weir_viz::output;
-use weir_viz::report::{self, Expression, Figure, Moved, PoolReport, Report};
+use weir_viz::report::{self, Certainty, Expression, Figure, Moved, PoolReport, Report};
 use weir_viz::source::Opened;
 
 const HELP: &str = "\
@@ -23,8 +23,15 @@ Examples:
 leaks are blocks that are live when their pool is destroyed, or at a mark `end of program`; null where blocks are live at
 the log's end and it tells neither. A condition on what the log does not tell ends with status 2: it neither holds nor not.
 
+Where records are lost, counts are at least what --json prints (their names are under `at_least`), and peaks and what is
+live at the end may have been higher or lower (`open`): a condition that does not hold, or fail, for all that they can be
+is one on what the log does not tell; 'refused > 0' holds as soon as one refusal is there.
+
 A condition compares two terms of numbers (3, 1.05, 14GiB), names of --json (`_bytes` may be left out; the parts of
 `reuse` are named as reuse.event), + - * / and parentheses.
+
+From stream to stream: each byte of a malloc once, with the stream that freed it last; nobody (null): it was
+mapped and not used since, or whose last free is not in the log. A malloc counts in each pair that it has bytes of.
 
 The ordered floor is the largest total of allocations of which no two are ordered free-before-malloc: no pool that adds
 no waits and does not ask the device can do with less.
@@ -156,6 +163,12 @@ fn object(report: &Report, model: &Model) -> Value {
     let findings: Map<String, Value> =
         report.findings.iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
     object.insert("findings_by_kind".to_owned(), Value::Object(findings));
+    let uncertain = |what: Certainty| -> Vec<String> {
+        let figures = report::figures(report).into_iter();
+        figures.filter(|figure| figure.value.is_some() && figure.certainty == what).map(|figure| figure.name).collect()
+    };
+    object.insert("at_least".to_owned(), json!(uncertain(Certainty::AtLeast)));
+    object.insert("open".to_owned(), json!(uncertain(Certainty::Open)));
     object.insert("damages".to_owned(), json!(report.damages));
     object.insert("part".to_owned(), json!(report.open_ends));
     Value::Object(object)
@@ -174,7 +187,7 @@ fn pool(pool: &PoolReport, model: &Model) -> Value {
     });
     let pairs = pool.pairs.iter().map(|pair| {
         json!({
-            "from": pair.from.to_string(),
+            "from": pair.from.map(|from| from.to_string()),
             "to": pair.to.to_string(),
             "source": pair.source.name(),
             "mallocs": pair.reused.count,
