@@ -413,3 +413,17 @@ fn fragmentation_is_looked_for_within_the_life_of_the_pool() {
     let worst = report.pools[1].worst_fragmentation().expect("recorded");
     assert!((worst - 1.0 / 3.0).abs() < 1e-9, "{worst}");
 }
+
+/// A Chrome trace has no place for an allocation that failed.
+#[test]
+fn refusals_that_a_format_cannot_tell_are_not_none() {
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("refusals.json");
+    let event = r#"{"name":"[memory]","ph":"i","ts":1,"args":{"Bytes":512,"Addr":4096,"Device Type":1,"Device Id":0}}"#;
+    std::fs::write(&path, format!("{{\"traceEvents\":[{event}]}}")).expect("a temporary file");
+    let (opened, report) =
+        report::open(&path, &weir_viz::part::Part::default(), &Progress::default()).expect("a trace");
+    let figures = report::figures(&report);
+    let condition = Expression::parse("refused == 0").expect("reads").holds(&figures).expect_err("not recorded");
+    assert!(condition.to_string().contains("which this log does not record"), "{condition}");
+    assert!(report::text(&report, &opened.model).contains("refused            not recorded"));
+}

@@ -133,6 +133,9 @@ pub fn is_sqlite(beginning: &[u8]) -> bool {
 pub fn translate(bytes: &[u8], damage: Option<&str>) -> Option<Result<Vec<u8>, ImportError>> {
     let format = foreign(&bytes[..bytes.len().min(SNIFFED as usize)]).ok()?;
     Some(format.record(bytes).map(|mut recording| {
+        if !format.tells_refusals() && !recording.refuses() {
+            recording.unrecorded = recording.unrecorded.and(Fact::Refusals);
+        }
         if let Some(damage) = damage {
             recording.damage(damage);
         }
@@ -141,6 +144,11 @@ pub fn translate(bytes: &[u8], damage: Option<&str>) -> Option<Result<Vec<u8>, I
 }
 
 impl Format {
+    /// Whether allocations that failed are in such a file.
+    const fn tells_refusals(self) -> bool {
+        matches!(self, Self::Rmm | Self::Pickle | Self::EventLog)
+    }
+
     /// What a file of the format recorded.
     fn record(self, bytes: &[u8]) -> Result<Recording, ImportError> {
         match self {

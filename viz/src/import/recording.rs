@@ -97,6 +97,11 @@ impl Recording {
         Self { format, unrecorded, ..Self::default() }
     }
 
+    /// Whether an allocation failed in it.
+    pub(super) fn refuses(&self) -> bool {
+        self.happenings.iter().any(|happening| matches!(happening.what, What::Refused { .. }))
+    }
+
     /// The device of a pool.
     pub(super) fn device(&self, pool: u32) -> u32 {
         self.devices.get(&pool).copied().unwrap_or(pool)

@@ -24,11 +24,13 @@ pub enum Fact {
     Limit,
     /// Single allocations; there are only sums.
     Blocks,
+    /// Which allocations failed.
+    Refusals,
 }
 
 impl Fact {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Source,
         Self::Order,
         Self::Reserved,
@@ -38,6 +40,7 @@ impl Fact {
         Self::Times,
         Self::Limit,
         Self::Blocks,
+        Self::Refusals,
     ];
 
     /// The fact in a word or two.
@@ -53,6 +56,7 @@ impl Fact {
             Self::Times => "times",
             Self::Limit => "limit",
             Self::Blocks => "blocks",
+            Self::Refusals => "refusals",
         }
     }
 }

@@ -82,7 +82,7 @@ pub fn figures(report: &Report) -> Vec<Figure> {
         maybe("peak_reserved_bytes", report.peak_reserved),
         maybe("ordered_floor_bytes", report.floor.map(|floor| floor.bytes)),
         about("mallocs", Fact::Blocks, sum(|pool| pool.mallocs)),
-        figure("refused", report.refused()),
+        about("refused", Fact::Refusals, report.refused()),
         Figure { unknown: NO_END, ..maybe("leaks", report.leaks) },
         figure("findings", report.findings.iter().map(|(_, count)| count).sum()),
         about("live_at_end", Fact::Blocks, report.live_at_end),

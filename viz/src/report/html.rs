@@ -97,7 +97,13 @@ fn head(out: &mut String, report: &Report) {
     tile("peak reserved", reserved, ratio.trim_start_matches(" = ").to_owned(), false);
     tile("ordered floor", floor_bytes, floor.to_owned(), false);
     tile("mallocs", report.counted(mallocs), pools, false);
-    tile("refused", report.counted(report.refused()), "mallocs".to_owned(), report.refused() > 0);
+    let refused = Some(report.refused()).filter(|_| !report.unrecorded.has(Fact::Refusals));
+    tile(
+        "refused",
+        or_not_recorded(refused, |count| report.counted(count)),
+        "mallocs".to_owned(),
+        report.refused() > 0,
+    );
     let leaks = report.leaks.map_or_else(|| "not known".to_owned(), |leaks| report.counted(leaks));
     tile("leaks", leaks, live, report.leaks.is_some_and(|leaks| leaks > 0));
     if report.unrecorded.has(Fact::Source) {

@@ -30,7 +30,7 @@ pub use waits::Waits;
 use crate::check::{self, END_OF_PROGRAM, Fault, Told};
 use crate::floor::Floor;
 use crate::import::program_of;
-use crate::model::{EventIx, Fact, Kind, Model, PoolIx, Unrecorded};
+use crate::model::{Death, EventIx, Fact, Kind, Model, PoolIx, Unrecorded};
 use crate::part::Part;
 use crate::progress::{Progress, Unit};
 use crate::source::{self, Opened, SourceError};
@@ -201,7 +201,10 @@ fn leaks(opened: &Opened, checked: &check::Report, live_at_end: u64) -> Option<u
     let model = &opened.model;
     let found = checked.by_fault.get(&Fault::Leak).copied().unwrap_or(0);
     let ended = || model.marks.iter().any(|mark| model.name(mark.name) == END_OF_PROGRAM);
-    let none = !model.unrecorded.has(Fact::Blocks) && opened.origin.part.is_empty() && live_at_end == 0;
+    // A block that ended without a record may have leaked before.
+    let ended_unseen = || model.lives.iter().any(|life| matches!(life.death, Death::NotRecorded(_)));
+    let whole = !model.unrecorded.has(Fact::Blocks) && opened.origin.part.is_empty();
+    let none = whole && live_at_end == 0 && !ended_unseen();
     (found > 0 || none || ended()).then_some(found)
 }
 

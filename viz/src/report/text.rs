@@ -183,7 +183,8 @@ fn waits(out: &mut String, report: &Report) {
 }
 
 fn refusals(out: &mut String, report: &Report) {
-    line(out, "refused", report.counted(report.refused()));
+    let refused = Some(report.refused()).filter(|_| !report.unrecorded.has(Fact::Refusals));
+    line(out, "refused", or_not_recorded(refused, |count| report.counted(count)));
     list(
         out,
         "",
