@@ -100,7 +100,7 @@ impl Listing {
 
     /// How many rows there are and why, and what is wrong with what is looked for.
     pub(super) fn facts(&self, rows: usize) -> String {
-        let mut facts = format!("{} rows", ticks::count(rows as u64));
+        let mut facts = ticks::counted(rows as u64, "row");
         if !self.in_force().is_empty() {
             facts = format!("{facts} match `{}`", self.in_force());
         }
