@@ -102,7 +102,7 @@ impl Listing {
     pub(super) fn facts(&self, rows: usize) -> String {
         let mut facts = ticks::counted(rows as u64, "row");
         if !self.in_force().is_empty() {
-            facts = format!("{facts} match `{}`", self.in_force());
+            facts = format!("{facts} matching `{}`", self.in_force());
         }
         match self.wrong() {
             Some(error) => format!("{error}; {facts}"),

@@ -153,7 +153,7 @@ fn a_query_that_makes_no_sense_leaves_the_last_rows() {
         _ => None,
     });
     let texts: Vec<&str> = texts.filter(|text| text.contains("size:9")).collect();
-    assert!(texts.len() == 1 && texts[0].ends_with("1 rows match `17`"), "{texts:?}");
+    assert!(texts.len() == 1 && texts[0].ends_with("1 row matching `17`"), "{texts:?}");
 }
 
 #[test]
