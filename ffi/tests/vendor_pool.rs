@@ -74,8 +74,9 @@ fn storm(vendor: Vendor) {
         runtime.synchronize_device(device).unwrap();
         let stats = runtime.stats(pool).unwrap();
         assert_eq!((stats.used, stats.reserved, stats.mallocs), (Bytes(0), Bytes(0), stats.frees), "{stats:?}");
-        // The two streams of a device took memory from each other.
-        assert!(stats.by_source[Source::Internal as usize] > 0, "{vendor:?}: {stats:?}");
+        // The two streams of a device took memory from each other: by a wait, or because it was seen to be complete first.
+        let others = [Source::Internal, Source::Opportunistic].map(|source| stats.by_source[source as usize]);
+        assert!(others != [0, 0], "{vendor:?}: {stats:?}");
         runtime.destroy_pool(pool, Destroy::IfEmpty).unwrap();
     }
     runtime.verify().unwrap();
