@@ -7,7 +7,7 @@ use crate::model::{Act, EventIx, Lane};
 use std::collections::BTreeMap;
 
 /// Ticks that are drawn, at most; where they are more, several columns are one.
-const MOST_TICKS: usize = 9_000;
+const MOST_TICKS: usize = 4_500;
 /// Lanes at least this high show each act at its height.
 const APART: f32 = 6.0;
 /// Lines through all lanes, at most.

@@ -9,9 +9,11 @@ use crate::font::{fit, width};
 use crate::model::{Act, EventIx, Lane, LifeIx, Model, Payload, Tie};
 
 /// Lines of a kind that are drawn between lanes, at most.
-const MOST_ARROWS: usize = 800;
+const MOST_ARROWS: usize = 256;
 /// With more than these, they have no heads.
-const MOST_HEADS: usize = 400;
+const MOST_HEADS: usize = 200;
+/// Arrows that are dashed, at most: each dash is a line of its own.
+const MOST_DASHED: usize = 100;
 /// How near the pointer has to come to a record.
 const NEAR: f32 = 5.0;
 /// Size of the texts.
@@ -122,8 +124,7 @@ fn arrows(context: &Context<'_>, paint: &mut Paint, rows: &Rows) {
         }
         let faded = count > MOST_HEADS;
         let color = stroke.color.fade(if faded { stroke.color.a / 2 } else { stroke.color.a });
-        // Where there are many, dashes would be many times as many.
-        let dash = if faded { super::Dash::Solid } else { stroke.dash };
+        let dash = if count > MOST_DASHED { super::Dash::Solid } else { stroke.dash };
         paint.segments(lines, Stroke { color, dash, ..stroke });
     }
 }

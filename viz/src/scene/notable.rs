@@ -63,6 +63,9 @@ impl Notes {
             Some((findings, of, rows)) if *findings == model.findings.total() && of == query => Arc::clone(&rows.0),
             _ => {
                 let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
+                if words.is_empty() {
+                    return self.all(model);
+                }
                 let has = |notable: &&Notable| {
                     let text = format!("{} {}", notable.kind, notable.words).to_lowercase();
                     words.iter().all(|word| text.contains(word))
