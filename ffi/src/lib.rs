@@ -28,7 +28,7 @@ mod panic;
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub mod acl;
 #[cfg(feature = "std")]
-pub mod arenas;
+pub use weir_heap as arenas;
 #[rustfmt::skip]
 #[allow(missing_docs, non_camel_case_types, clippy::all, reason = "generated from the C headers")]
 pub mod bindings;

@@ -1,6 +1,7 @@
 //! Files that are written as a whole or not at all.
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -74,6 +75,26 @@ pub fn abandon() {
 #[must_use]
 pub fn is_same(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
+
+/// The file to write is the log that is read.
+#[derive(Debug)]
+pub struct IsLog(PathBuf);
+
+impl fmt::Display for IsLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: that is the log itself; name another file", self.0.display())
+    }
+}
+
+impl std::error::Error for IsLog {}
+
+/// A log is not written over, by way of a link neither.
+///
+/// # Errors
+/// The two names are one file.
+pub fn spare(log: &Path, out: &Path) -> Result<(), IsLog> {
+    if is_same(log, out) { Err(IsLog(out.to_owned())) } else { Ok(()) }
 }
 
 /// Has a file written under a second name, so that there is never half of it. A link is followed, and what is no file, as

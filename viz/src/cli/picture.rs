@@ -132,7 +132,7 @@ pub enum PictureError {
     /// The name of the file to write ends neither in `.png` nor in `.svg` nor in `.csv`.
     Ending(PathBuf),
     /// The file to write is the log itself.
-    Same(PathBuf),
+    Same(output::IsLog),
     /// What is shown is no table.
     NoTable(Page),
     /// Two logs side by side are no table.
@@ -160,7 +160,7 @@ impl fmt::Display for PictureError {
                 write!(f, "there is no finding {asked}: the list has {findings}, counted from 1")
             }
             Self::NoPool { asked, pools } => write!(f, "there is no pool {asked}: the log has {pools}, counted from 1"),
-            Self::Same(path) => write!(f, "{}: that is the log itself; name another file", path.display()),
+            Self::Same(error) => error.fmt(f),
             Self::Ending(path) => write!(f, "{}: expected a name that ends in .png, .svg or .csv", path.display()),
             Self::NoTable(page) => {
                 write!(
@@ -345,7 +345,7 @@ fn open_checked(log: &Path, part: &Part, progress: &Progress) -> Result<Opened, 
 
 /// Logs are not written over, by way of a link neither.
 fn spare(logs: &[&Path], out: &Path) -> Result<(), PictureError> {
-    if logs.iter().any(|log| output::is_same(log, out)) { Err(PictureError::Same(out.to_owned())) } else { Ok(()) }
+    logs.iter().try_for_each(|log| output::spare(log, out)).map_err(PictureError::Same)
 }
 
 /// Writes the picture of a log, a PNG or an SVG by the name's ending. Answers what was damaged in the log, a few lines;

@@ -17,7 +17,7 @@ pub use verdict::{Kind, Verdict};
 
 use crate::model::{EventIx, Model, Payload};
 use crate::progress::{Progress, Unit};
-use crate::rebuild::{self, Difference, Looks, NotRecorded, Rebuild, Storage};
+use crate::rebuild::{self, Difference, Looks, NotRecorded, Rebuild};
 use crate::scene;
 use reason::Reasons;
 use weir::error::Point;
@@ -25,6 +25,12 @@ use weir::id::{PoolId, StreamId};
 use weir::trace::{Record, Source};
 use weir::units::Bytes;
 use weir::{Arenas, Candidate, Capacities, Outlook};
+use weir_heap::HeapArenas;
+
+/// No runtime has more: a log that says so is damaged.
+const MOST_STREAMS: usize = 1 << 16;
+const MOST_POOLS: usize = 512;
+const MOST_BLOCKS: usize = 1 << 24;
 
 /// The call that is explained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,9 +96,10 @@ pub fn explain(model: &Model, event: EventIx, progress: &Progress) -> Result<Exp
         return Err(ExplainError::Refused(Box::new(untried)));
     }
     let capacities = rebuild::capacities(model, event)?;
-    let mut storage = Storage::new(&capacities).ok_or_else(|| impossible(&capacities))?;
-    match explain_once(model, event, progress, storage.lend(), Looks::Never) {
-        Err(ExplainError::Parted(_)) => explain_once(model, event, progress, storage.lend(), Looks::Always),
+    possible(&capacities)?;
+    let mut arenas = HeapArenas::new(capacities);
+    match explain_once(model, event, progress, arenas.lend(), Looks::Never) {
+        Err(ExplainError::Parted(_)) => explain_once(model, event, progress, arenas.lend(), Looks::Always),
         explained => explained,
     }
 }
@@ -102,14 +109,18 @@ pub fn explain(model: &Model, event: EventIx, progress: &Progress) -> Result<Exp
 /// # Errors
 /// The log's beginning is not there, or states capacities that no runtime has.
 pub fn bytes(model: &Model, event: EventIx) -> Result<u64, ExplainError> {
-    let capacities = rebuild::capacities(model, event)?;
-    Storage::bytes(&capacities).ok_or_else(|| impossible(&capacities))
+    possible(&rebuild::capacities(model, event)?)
 }
 
-fn impossible(capacities: &Capacities) -> ExplainError {
-    let Capacities { streams, pools, blocks, .. } = capacities;
-    let words = format!("no runtime has {streams} streams, {pools} pools and {blocks} blocks; the log is damaged");
-    ExplainError::NotRecorded(NotRecorded(words))
+/// How many bytes a runtime of these capacities takes; an error where there is none.
+fn possible(capacities: &Capacities) -> Result<u64, ExplainError> {
+    let Capacities { streams, pools, blocks, .. } = *capacities;
+    let known = streams <= MOST_STREAMS && pools <= MOST_POOLS && blocks < MOST_BLOCKS;
+    let bytes = if known { HeapArenas::bytes(*capacities) } else { None };
+    bytes.and_then(|bytes| u64::try_from(bytes).ok()).ok_or_else(|| {
+        let words = format!("no runtime has {streams} streams, {pools} pools and {blocks} blocks; the log is damaged");
+        ExplainError::NotRecorded(NotRecorded(words))
+    })
 }
 
 fn explain_once(

@@ -15,7 +15,7 @@ pub enum ExportError {
     /// The log.
     Source(SourceError),
     /// The file to write is the log itself.
-    Same(PathBuf),
+    Same(output::IsLog),
     /// The file to write.
     Write(PathBuf, io::Error),
 }
@@ -24,7 +24,7 @@ impl fmt::Display for ExportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Source(error) => error.fmt(f),
-            Self::Same(path) => write!(f, "{}: that is the log itself; name another file", path.display()),
+            Self::Same(error) => error.fmt(f),
             Self::Write(path, error) => write!(f, "cannot write {}: {error}", path.display()),
         }
     }
@@ -43,9 +43,7 @@ pub fn file(
     out: &Path,
     progress: &Progress,
 ) -> Result<Vec<String>, ExportError> {
-    if output::is_same(log, out) {
-        return Err(ExportError::Same(out.to_owned()));
-    }
+    output::spare(log, out).map_err(ExportError::Same)?;
     let bytes = source::load_part(log, part, progress).map_err(ExportError::Source)?;
     let opened = source::read_file(log, &bytes, progress).map_err(ExportError::Source)?;
     let mut told = opened.summary();

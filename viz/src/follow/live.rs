@@ -106,12 +106,6 @@ impl Live {
         opened
     }
 
-    /// What is missing or damaged is told of a growing log, too; a page that is half there is neither.
-    #[must_use]
-    pub fn waits_for_more(&self) -> bool {
-        self.tail.waiting() > 0
-    }
-
     /// Says that what came last is not an event log, where it does not look like one so far.
     #[must_use]
     pub fn foreign(&self) -> Option<String> {

@@ -13,10 +13,8 @@ mod calls;
 mod compare;
 mod failures;
 mod refused;
-mod storage;
 
 pub use compare::Difference;
-pub use storage::Storage;
 
 use crate::model::{EventIx, Kind, Model, Payload};
 use crate::progress::{Stopped, Task};

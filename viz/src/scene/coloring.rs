@@ -117,26 +117,17 @@ impl<'m> Coloring<'m> {
 
     /// The classes that there may be, by name: the first of them, and how many there are.
     fn legend(&self, view: &View, most: usize) -> (Vec<(String, Color)>, usize) {
-        if self.by == ColorBy::Stream {
-            return streams(self.model, self.palette, most);
-        }
-        let all = self.classes(view);
-        let count = all.len();
-        (all.into_iter().take(most).collect(), count)
-    }
-
-    /// The classes but streams, which a log may have thousands of.
-    fn classes(&self, view: &View) -> Vec<(String, Color)> {
         let named = |class: usize, name: String| (name, self.color(class as u32));
-        match self.by {
-            ColorBy::Stream => Vec::new(),
+        let mut all: Vec<_> = match self.by {
+            // A log may have thousands: only the first are named.
+            ColorBy::Stream => return streams(self.model, self.palette, most),
             ColorBy::Label => {
                 let groups = self.groups.map_or(&[][..], Groups::all).iter().enumerate();
                 groups.map(|(at, group)| named(at, group.name.clone())).collect()
             }
             ColorBy::Age => ages(self.axis).into_iter().enumerate().map(|(at, name)| named(at, name)).collect(),
             ColorBy::Source => {
-                let Some(pool) = self.model.pools.get(view.pool.at()) else { return Vec::new() };
+                let Some(pool) = self.model.pools.get(view.pool.at()) else { return (Vec::new(), 0) };
                 let there = |(at, source): (usize, &Source)| {
                     (!pool.by_source[at].is_empty()).then(|| named(at, source_words(*source).to_owned()))
                 };
@@ -145,7 +136,10 @@ impl<'m> Coloring<'m> {
                 let last = unknown.then(|| named(Source::ALL.len(), "not recorded".to_owned()));
                 Source::ALL.iter().enumerate().filter_map(there).chain(last).collect()
             }
-        }
+        };
+        let count = all.len();
+        all.truncate(most);
+        (all, count)
     }
 }
 

@@ -88,9 +88,7 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
 
 /// The log is not written over, by way of a link neither, nor one output by the other.
 fn spare(log: &Path, outs: &[&PathBuf]) -> Result<(), Failure> {
-    if let Some(out) = outs.iter().find(|out| output::is_same(log, out)) {
-        return Err(Failure::Unreadable(format!("{}: that is the log itself; name another file", out.display())));
-    }
+    outs.iter().try_for_each(|out| output::spare(log, out)).map_err(|error| Failure::Unreadable(error.to_string()))?;
     match outs {
         [one, other] if one == other || output::is_same(one, other) => {
             Err(Failure::Unreadable(format!("{}: named for two outputs; name another file for one", other.display())))

@@ -1,4 +1,5 @@
-//! Arenas from the process's heap, for hosted builds whose capacities are known at run time.
+//! Arenas from the process's heap, for hosted builds whose capacities are known at run time. Apart from the core, which
+//! allocates nothing, and below the drivers and the viewer, which both give runtimes such arenas.
 
 use weir::slots::{
     Bins, Block, ClockRows, Empty, EventSlot, Granule, HeadWord, Link, MarkerState, Name, PoolSlot, Singles,
