@@ -135,7 +135,7 @@ fn the_same_seed_gives_the_same_digest() {
 
 #[test]
 fn other_devices() {
-    let mut heap = sim_support::Heap::new(Sizes::default());
+    let mut heap = sim_support::heap(Sizes::default());
     let properties = Properties {
         granularity: Bytes::kib(64),
         alignment: Bytes(64),
@@ -162,7 +162,7 @@ fn devices_that_cannot_be() {
     let with = |granularity, alignment| {
         let (granularity, alignment) = (Bytes(granularity), Bytes(alignment));
         let properties = Properties { granularity, alignment, ..good.properties };
-        let mut heap = sim_support::Heap::new(Sizes::default());
+        let mut heap = sim_support::heap(Sizes::default());
         Sim::new(heap.lend(), &[DeviceConfig { properties, ..good }], 0).map(|_| ())
     };
     assert_eq!(with(G, 512), Ok(()));
@@ -170,10 +170,10 @@ fn devices_that_cannot_be() {
         let (granularity, alignment) = (Bytes(g), Bytes(a));
         assert_eq!(with(g, a), Err(SimError::BadProperties { granularity, alignment }));
     }
-    let mut heap = sim_support::Heap::new(Sizes::default());
+    let mut heap = sim_support::heap(Sizes::default());
     let full = Sim::new(heap.lend(), &[good; 5], 0).map(|_| ());
     assert_eq!(full, Err(SimError::Full(SimArena::Devices)));
-    let mut heap = sim_support::Heap::new(Sizes::default());
+    let mut heap = sim_support::heap(Sizes::default());
     let mut arenas = heap.lend();
     arenas.marker_clocks = &mut [];
     assert_eq!(Sim::new(arenas, &[good], 0).map(|_| ()), Err(SimError::Full(SimArena::Clocks)));
@@ -251,7 +251,7 @@ fn history_without_room_is_counted() {
 fn a_large_device() {
     let count = 30_000;
     let sizes = Sizes { granules: count as usize, markers: 1024, pieces: 1 << 17, ops: 1 << 17, streams: 16 };
-    let mut heap = sim_support::Heap::new(sizes);
+    let mut heap = sim_support::heap(sizes);
     let sim = Sim::new(heap.lend(), &[DeviceConfig::new(Bytes(count * G))], 0).unwrap();
     let [one, two] = streams(&sim);
     let (base, _) = mapped(&sim, count);

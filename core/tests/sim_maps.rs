@@ -3,7 +3,7 @@
 
 mod sim_support;
 
-use sim_support::{D0, G, Heap, Sizes, streams};
+use sim_support::{D0, G, Sizes, heap, streams};
 use weir::driver::{
     Capabilities, Completion, Driver, DriverCall, DriverError, DriverErrorKind, GranuleHandle, MarkerSlot,
     NativeStream, Target,
@@ -16,7 +16,7 @@ const M1: MarkerSlot = MarkerSlot(1);
 const BLOCK: Bytes = Bytes(4096);
 
 fn sim_of(sizes: Sizes, seed: u64) -> Sim<'static> {
-    let heap = Box::leak(Box::new(Heap::new(sizes)));
+    let heap = Box::leak(Box::new(heap(sizes)));
     let mut device = DeviceConfig::new(Bytes::mib(64));
     device.properties.capabilities |= Capabilities::MAP_IN_STREAM_ORDER;
     Sim::new(heap.lend(), &[device], seed).unwrap()

@@ -4,7 +4,7 @@
 
 mod sim_support;
 
-use sim_support::{D0, G, Heap, Random, Sizes};
+use sim_support::{D0, G, Random, Sizes, heap};
 use std::collections::{BTreeMap, BTreeSet};
 use weir::driver::{Capabilities, Completion, Driver, GranuleHandle, MarkerSlot, NativeStream, Target};
 use weir::sim::{Access, DeviceConfig, Issue, Sim, SimError, Violation};
@@ -319,7 +319,7 @@ impl<'a> Model<'a> {
 fn the_simulation_agrees_with_the_model() {
     let mut tally = BTreeMap::new();
     for seed in 1..=200 {
-        let mut heap = Heap::new(Sizes { granules: GRANULES, streams: STREAMS, markers: MARKERS, ..Sizes::default() });
+        let mut heap = heap(Sizes { granules: GRANULES, streams: STREAMS, markers: MARKERS, ..Sizes::default() });
         let mut device = DeviceConfig::new(Bytes::mib(64));
         device.properties.capabilities |= Capabilities::MAP_IN_STREAM_ORDER;
         let mut arenas = heap.lend();

@@ -288,7 +288,7 @@ fn a_refused_access_orders_nothing() {
 
 #[test]
 fn mapping_in_stream_order() {
-    let mut heap = sim_support::Heap::new(Sizes::default());
+    let mut heap = sim_support::heap(Sizes::default());
     let mut device = DeviceConfig::new(Bytes::mib(64));
     device.properties.capabilities |= Capabilities::MAP_IN_STREAM_ORDER;
     let sim = Sim::new(heap.lend(), &[device], 0).unwrap();

@@ -380,7 +380,7 @@ impl<'a> Model<'a> {
 fn the_simulation_agrees_with_the_model() {
     let (mut races, mut accesses, mut refused) = (0, 0, 0);
     for seed in 1..=250 {
-        let mut heap = sim_support::Heap::new(Sizes { streams: 12, markers: MARKERS, ops: OPS, ..Sizes::default() });
+        let mut heap = sim_support::heap(Sizes { streams: 12, markers: MARKERS, ops: OPS, ..Sizes::default() });
         let device = weir::sim::DeviceConfig::new(Bytes::mib(64));
         let sim = Sim::new(heap.lend(), &[device, device], seed).unwrap();
         let mut model = Model::new(sim, seed);

@@ -3,7 +3,7 @@
 use weir::slots::ClockRows;
 use weir::trace::{LogStamps, NullSink};
 use weir::{Arenas, Capacities, Shared};
-use weir_ffi::arenas::HeapArenas;
+use weir_heap::HeapArenas;
 
 /// One arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use weir::trace::{Record, Refusal, Source, Verb};
 use weir::{Access, Candidate};
-use weir_ffi::arenas::HeapArenas;
+use weir_heap::HeapArenas;
 use weir_viz::model::{EventIx, Kind, Model, Payload};
 use weir_viz::rebuild::{self, Looks, Rebuild};
 

@@ -72,7 +72,7 @@ impl<'a> Order<'a> {
     #[inline]
     pub(super) fn keep_implied(&mut self, slot: usize, which: Table, row: usize) {
         if self.legacy_streams > 0 {
-            self.join_from(slot, which, row);
+            self.learn_apart(slot, which, row);
         }
     }
 
@@ -95,6 +95,12 @@ impl<'a> Order<'a> {
         (rows, &self.clocks, &mut self.streams)
     }
 
+    #[cold]
+    #[inline(never)]
+    fn learn_apart(&mut self, slot: usize, which: Table, row: usize) {
+        self.join_from(slot, which, row);
+    }
+
     /// A wait was queued: whatever the stream does from now on comes after what a row stands for.
     #[inline]
     pub(super) fn learn(&mut self, slot: usize, which: Table, row: usize) {
@@ -103,7 +109,8 @@ impl<'a> Order<'a> {
     }
 
     /// Joins a row of another table into a stream's clock.
-    #[inline]
+    #[cfg_attr(feature = "compact", inline(never))]
+    #[cfg_attr(not(feature = "compact"), inline(always))]
     fn join_from(&mut self, slot: usize, which: Table, row: usize) {
         let from = match which {
             Table::Events => &self.event_clocks,

@@ -276,6 +276,7 @@ impl State<'_> {
     }
 
     /// The first half of a record.
+    #[cfg_attr(not(feature = "compact"), inline(always))]
     fn begin_record(&mut self, call: &mut Call) {
         if self.may_begin(Verb::Record, call) {
             self.facts.order.begin_record(call.event.slot(), call.stream.slot(), &mut call.facts);
@@ -283,6 +284,7 @@ impl State<'_> {
     }
 
     /// The first half of a wait.
+    #[cfg_attr(not(feature = "compact"), inline(always))]
     fn begin_wait(&mut self, call: &mut Call) {
         if self.may_begin(Verb::Wait, call) {
             call.facts = self.facts.order.begin_wait(call.event.slot(), call.stream.slot());

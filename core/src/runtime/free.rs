@@ -138,8 +138,12 @@ impl State<'_> {
     ) {
         self.set_time(now);
         self.finish_free();
-        let trusted = self.trust().map_err(FreeError::from);
-        if let Err(error) = trusted.and_then(|()| self.free(pool, ptr, stream)) {
+        // No closure: the compiler would make a call of it.
+        let freed = match self.trust() {
+            Ok(()) => self.free(pool, ptr, stream),
+            Err(unusable) => Err(unusable.into()),
+        };
+        if let Err(error) = freed {
             *refusal = Some(self.refuse_free(pool, stream, error));
         }
     }

@@ -4,10 +4,9 @@
 use weir::driver::Driver;
 use weir::driver::{GranuleHandle, NativeStream};
 use weir::id::DeviceId;
-use weir::sim::{
-    DeviceConfig, Sim, SimArenas, SimDevice, SimGranule, SimMarker, SimOp, SimPage, SimPiece, SimRange, SimStream,
-};
+use weir::sim::{DeviceConfig, Sim, SimArenas};
 use weir::units::{Bytes, DevicePtr};
+use weir_heap::{HeapSim, SimCapacities};
 
 pub const D0: DeviceId = DeviceId(0);
 pub const D1: DeviceId = DeviceId(1);
@@ -29,59 +28,19 @@ impl Default for Sizes {
     }
 }
 
-pub struct Heap {
-    devices: Vec<SimDevice>,
-    ranges: Vec<SimRange>,
-    pages: Vec<SimPage>,
-    granules: Vec<SimGranule>,
-    streams: Vec<SimStream>,
-    markers: Vec<SimMarker>,
-    host_clock: Vec<u64>,
-    stream_clocks: Vec<u64>,
-    marker_clocks: Vec<u64>,
-    ops: Vec<SimOp>,
-    pieces: Vec<SimPiece>,
-}
-
-impl Heap {
-    pub fn new(sizes: Sizes) -> Self {
-        let Sizes { granules, streams, markers, ops, pieces } = sizes;
-        Self {
-            devices: vec![SimDevice::EMPTY; 4],
-            ranges: vec![SimRange::EMPTY; 16],
-            pages: vec![SimPage::EMPTY; 2 * granules],
-            granules: vec![SimGranule::EMPTY; granules],
-            streams: vec![SimStream::EMPTY; streams],
-            markers: vec![SimMarker::EMPTY; markers],
-            // Left over from somebody else: a simulation starts clean all the same.
-            host_clock: vec![7; streams],
-            stream_clocks: vec![7; streams * streams],
-            marker_clocks: vec![7; streams * markers],
-            ops: vec![SimOp::EMPTY; ops],
-            pieces: vec![SimPiece::EMPTY; pieces],
-        }
-    }
-
-    pub fn lend(&mut self) -> SimArenas<'_> {
-        SimArenas {
-            devices: &mut self.devices,
-            ranges: &mut self.ranges,
-            pages: &mut self.pages,
-            granules: &mut self.granules,
-            streams: &mut self.streams,
-            markers: &mut self.markers,
-            host_clock: &mut self.host_clock,
-            stream_clocks: &mut self.stream_clocks,
-            marker_clocks: &mut self.marker_clocks,
-            ops: &mut self.ops,
-            pieces: &mut self.pieces,
-        }
-    }
+/// Memory for two devices. Its clocks are as if somebody else had left them: a simulation starts clean all the same.
+pub fn heap(sizes: Sizes) -> HeapSim {
+    let Sizes { granules, streams, markers, ops, pieces } = sizes;
+    let (devices, ranges, pages) = (4, 16, 2 * granules);
+    let mut heap = HeapSim::new(SimCapacities { devices, ranges, pages, granules, streams, markers, ops, pieces });
+    let SimArenas { host_clock, stream_clocks, marker_clocks, .. } = heap.lend();
+    [host_clock, stream_clocks, marker_clocks].into_iter().for_each(|clock| clock.fill(7));
+    heap
 }
 
 /// A simulation of two devices of 64 MiB that lives as long as the test program.
 pub fn sim_of(sizes: Sizes, seed: u64) -> Sim<'static> {
-    let heap = Box::leak(Box::new(Heap::new(sizes)));
+    let heap = Box::leak(Box::new(heap(sizes)));
     let device = DeviceConfig::new(Bytes::mib(64));
     Sim::new(heap.lend(), &[device, device], seed).unwrap()
 }

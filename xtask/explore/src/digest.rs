@@ -3,9 +3,9 @@
 use crate::op::BLOCKS;
 use crate::oracle::Oracle;
 use crate::run::Held;
-use crate::space::Space;
 use std::fmt::{self, Write};
 use std::hash::{BuildHasher, Hash, Hasher};
+use weir::Arenas;
 
 /// Fields that decide nothing: numbers that count over the whole program, statistics, and scratch.
 const IDLE: [&str; 18] = [
@@ -32,12 +32,12 @@ const IDLE: [&str; 18] = [
 /// The field whose order counts, not its values.
 const RANKED: &str = "freed";
 
-/// A state's name.
+/// The name of a state, whose arenas are as the pool left them.
 #[must_use]
-pub fn digest(space: &Space, oracle: &Oracle, held: &[Option<Held>; BLOCKS], essence: &mut Essence) -> u128 {
+pub fn digest(arenas: &Arenas<'_>, oracle: &Oracle, held: &[Option<Held>; BLOCKS], essence: &mut Essence) -> u128 {
     essence.clear();
-    let clocks = (&space.clocks.entries, &space.event_clocks.entries, &space.marker_clocks.entries);
-    let slots = (&space.streams, &space.events, &space.markers, &space.pools, &space.blocks);
+    let clocks = (&arenas.clocks.entries, &arenas.event_clocks.entries, &arenas.marker_clocks.entries);
+    let slots = (&arenas.streams, &arenas.events, &arenas.markers, &arenas.pools, &arenas.blocks);
     // Writing to it cannot fail.
     let _ = write!(essence, "{slots:?}{clocks:?}");
     essence.rank();

@@ -30,4 +30,3 @@ pub mod op;
 pub mod oracle;
 pub mod run;
 pub mod search;
-pub mod space;

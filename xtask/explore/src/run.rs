@@ -5,7 +5,6 @@ use crate::digest::{Essence, digest};
 use crate::driver::{Device, Watch, Watched};
 use crate::op::{BLOCKS, EVENTS, Op, Program, RENEWALS, STREAMS, Step};
 use crate::oracle::{MARKERS, Oracle, Tenant};
-use crate::space::Space;
 use std::fmt;
 use weir::driver::Completion;
 use weir::driver::NativeStream;
@@ -15,12 +14,25 @@ use weir::policy::{PoolConfig, Preference, Reuse, UseUntil};
 use weir::sim::{Access, DeviceConfig, Sim, SimStorage};
 use weir::trace::NullSink;
 use weir::units::{Bytes, DevicePtr};
-use weir::{Local, StreamConfig};
+use weir::{Capacities, Local, StreamConfig};
+use weir_heap::HeapArenas;
 
 const DEVICE: DeviceId = DeviceId(0);
 pub(crate) const GRANULE: u64 = 2 << 20;
 /// The pool's limit, in granules.
 pub(crate) const LIMIT: u64 = 2;
+
+/// The pool's arenas: as small as its programs let them be, for they are cleared before each.
+const CAPACITIES: Capacities = Capacities {
+    streams: STREAMS,
+    events: EVENTS,
+    markers: MARKERS,
+    pools: 1,
+    blocks: 12,
+    granules: 4,
+    labels: 1,
+    pages: 0,
+};
 
 type SimSpace = SimStorage<1, 1, 4, { STREAMS + RENEWALS }, { EVENTS + MARKERS }, 64, 64>;
 
@@ -169,13 +181,13 @@ pub(crate) struct Run<'a> {
 /// # Errors
 /// What is wrong with the last step.
 pub fn run(room: &mut Room, setting: Setting, program: &Program, want: Want) -> Result<End, String> {
-    let Room { space, sim, essence } = room;
+    let Room { arenas, sim, essence } = room;
     let sim = Sim::new(sim.arenas(), &[DeviceConfig::new(Bytes(8 * GRANULE))], 1)
         .map_err(|error| format!("no simulator: {error:?}"))?;
     let natives = [(); STREAMS].map(|()| sim.create_stream(DEVICE).unwrap_or_default());
     let driver = Watched::new(sim, natives, setting.device);
     let held = {
-        let mut run = Run::new(space, &driver, setting)?;
+        let mut run = Run::new(arenas, &driver, setting)?;
         let last = program.steps().len().wrapping_sub(1);
         for (n, &step) in program.steps().iter().enumerate() {
             run.step(step)?;
@@ -188,27 +200,27 @@ pub fn run(room: &mut Room, setting: Setting, program: &Program, want: Want) -> 
     let live = driver.live();
     let Watch { ref oracle, asked, attempts, .. } = *driver.watch.borrow();
     let oracle = oracle.clone();
-    let digest = if want == Want::Digest { digest(space, &oracle, &held, essence) } else { 0 };
+    let digest = if want == Want::Digest { digest(&arenas.as_left(), &oracle, &held, essence) } else { 0 };
     Ok(End { oracle, held, asked, attempts, live, digest })
 }
 
 /// Where programs run, one after the other.
 pub struct Room {
-    space: Space,
+    arenas: HeapArenas,
     sim: Box<SimSpace>,
     essence: Essence,
 }
 
 impl Default for Room {
     fn default() -> Self {
-        Self { space: Space::default(), sim: Box::new(SimSpace::new()), essence: Essence::default() }
+        Self { arenas: HeapArenas::new(CAPACITIES), sim: Box::new(SimSpace::new()), essence: Essence::default() }
     }
 }
 
 impl<'a> Run<'a> {
-    fn new(space: &'a mut Space, driver: &'a Watched<'a>, setting: Setting) -> Result<Self, String> {
+    fn new(arenas: &'a mut HeapArenas, driver: &'a Watched<'a>, setting: Setting) -> Result<Self, String> {
         let broken = |what: &dyn fmt::Debug| format!("the run cannot begin: {what:?}");
-        let rt = Local::new(space.lend(), driver, NullSink);
+        let rt = Local::new(arenas.lend(), driver, NullSink);
         let config = PoolConfig {
             limit: Bytes(LIMIT * GRANULE),
             threshold: Bytes(if setting.threshold == Threshold::Nothing { 0 } else { u64::MAX }),

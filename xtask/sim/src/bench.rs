@@ -7,13 +7,11 @@ use crate::watch::Watch;
 use std::cell::RefCell;
 use weir::driver::{Capabilities, Driver};
 use weir::id::DeviceId;
-use weir::sim::{
-    DeviceConfig, Sim, SimArenas, SimDevice, SimGranule, SimMarker, SimOp, SimPage, SimPiece, SimRange, SimStream,
-};
+use weir::sim::{DeviceConfig, Sim};
 use weir::trace::{Sink, SinkError};
 use weir::units::{Bytes, MIB};
 use weir::{Capacities, Local};
-use weir_ffi::arenas::HeapArenas;
+use weir_heap::{HeapArenas, HeapSim, SimCapacities};
 
 pub(crate) const GRANULE: u64 = 2 * MIB;
 
@@ -82,34 +80,26 @@ pub(crate) type Pool<'a> = Local<'a, Watch<'a>, Store>;
 
 /// Storage for a simulated device and a runtime.
 pub(crate) struct Boxes {
-    devices: Vec<SimDevice>,
-    ranges: Vec<SimRange>,
-    pages: Vec<SimPage>,
-    granules: Vec<SimGranule>,
-    streams: Vec<SimStream>,
-    markers: Vec<SimMarker>,
-    clocks: [Vec<u64>; 3],
-    ops: Vec<SimOp>,
-    pieces: Vec<SimPiece>,
+    sim: HeapSim,
     arenas: HeapArenas,
 }
 
 impl Boxes {
     pub(crate) fn new(surroundings: &Surroundings, pages: usize) -> Self {
         let (granules, markers) = (usize::from(surroundings.granules), usize::from(surroundings.markers));
-        let slots = EVENTS + markers;
         let devices = usize::from(surroundings.devices);
         let all_granules = granules * devices;
         Self {
-            devices: vec![SimDevice::EMPTY; devices],
-            ranges: vec![SimRange::EMPTY; RANGES],
-            pages: vec![SimPage::EMPTY; all_granules * 2 + 2],
-            granules: vec![SimGranule::EMPTY; all_granules],
-            streams: vec![SimStream::EMPTY; SIM_STREAMS],
-            markers: vec![SimMarker::EMPTY; slots],
-            clocks: [SIM_STREAMS, SIM_STREAMS * SIM_STREAMS, SIM_STREAMS * slots].map(|words| vec![0; words]),
-            ops: vec![SimOp::EMPTY; 1000],
-            pieces: vec![SimPiece::EMPTY; 4000],
+            sim: HeapSim::new(SimCapacities {
+                devices,
+                ranges: RANGES,
+                pages: all_granules * 2 + 2,
+                granules: all_granules,
+                streams: SIM_STREAMS,
+                markers: EVENTS + markers,
+                ops: 1000,
+                pieces: 4000,
+            }),
             arenas: HeapArenas::new(Capacities {
                 streams: STREAMS,
                 events: EVENTS,
@@ -127,23 +117,9 @@ impl Boxes {
     pub(crate) fn lend(&mut self, surroundings: &Surroundings, store: Store, judges: bool) -> Pool<'_> {
         let mut config = DeviceConfig::new(Bytes(u64::from(surroundings.granules) * GRANULE));
         config.properties.capabilities = Capabilities::from_bits_truncate(surroundings.capabilities);
-        let [host_clock, stream_clocks, marker_clocks] = &mut self.clocks;
-        let arenas = SimArenas {
-            devices: &mut self.devices,
-            ranges: &mut self.ranges,
-            pages: &mut self.pages,
-            granules: &mut self.granules,
-            streams: &mut self.streams,
-            markers: &mut self.markers,
-            host_clock,
-            stream_clocks,
-            marker_clocks,
-            ops: &mut self.ops,
-            pieces: &mut self.pieces,
-        };
         let configs = [config; DEVICES];
         let configs = &configs[..usize::from(surroundings.devices)];
-        let sim = Sim::new(arenas, configs, surroundings.seed).expect("the storage is large enough");
+        let sim = Sim::new(self.sim.lend(), configs, surroundings.seed).expect("the storage is large enough");
         let properties = sim.properties(DeviceId(0)).expect("the device is there");
         if surroundings.faults > 0 {
             sim.fail_rate(surroundings.seed, surroundings.faults);

@@ -33,9 +33,9 @@ mod measure {
     use weir::trace::NullSink;
     use weir::units::Bytes;
     use weir::{Capacities, Runtime, State, StreamConfig};
-    use weir_ffi::arenas::HeapArenas;
     use weir_ffi::host::{HostConfig, HostDriver};
     use weir_ffi::lock::Parking;
+    use weir_heap::HeapArenas;
 
     const DEVICE: DeviceId = DeviceId(0);
     /// What the other thread grows by, again and again.

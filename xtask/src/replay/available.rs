@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use weir::Capacities;
-use weir_ffi::arenas::HeapArenas;
+use weir_heap::HeapArenas;
 
 /// The most streams that weir tells apart.
 const STREAMS: usize = 1 << 16;

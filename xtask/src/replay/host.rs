@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex};
 use weir::driver::{MarkerSlot, NativeStream};
 use weir::policy::StreamKind;
 use weir::units::{Bytes, DevicePtr};
-use weir_ffi::arenas::HeapArenas;
 use weir_ffi::host::{DEFAULT_TOTAL, HostConfig, HostDriver, Read, Write, pattern};
+use weir_heap::HeapArenas;
 use weir_viz::import::Program;
 
 /// The most memory that a device gets unasked: its addresses are a multiple of it, and the system has no more than so many.

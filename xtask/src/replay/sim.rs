@@ -10,67 +10,28 @@ use crate::failure::Failure;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use weir::driver::{Capabilities, MarkerSlot, NativeStream};
-use weir::sim::{
-    DeviceConfig, Issue, Sim, SimArenas, SimDevice, SimGranule, SimMarker, SimOp, SimPage, SimPiece, SimRange,
-    SimStream,
-};
+use weir::sim::{DeviceConfig, Issue, Sim};
 use weir::units::{Bytes, DevicePtr, GIB};
-use weir_ffi::arenas::HeapArenas;
+use weir_heap::{HeapArenas, HeapSim, SimCapacities};
 use weir_viz::import::Program;
 
 const SEED: u64 = 1;
 
-/// The simulation's storage, of sizes known only now.
-struct Boxes {
-    devices: Vec<SimDevice>,
-    ranges: Vec<SimRange>,
-    pages: Vec<SimPage>,
-    granules: Vec<SimGranule>,
-    streams: Vec<SimStream>,
-    markers: Vec<SimMarker>,
-    host_clock: Vec<u64>,
-    stream_clocks: Vec<u64>,
-    marker_clocks: Vec<u64>,
-    ops: Vec<SimOp>,
-    pieces: Vec<SimPiece>,
-}
-
-impl Boxes {
-    fn new(sizing: &Sizing, granules: usize) -> Self {
-        let markers = sizing.spare().0 as usize + 1;
-        Self {
-            devices: vec![SimDevice::EMPTY; 1],
-            ranges: vec![SimRange::EMPTY; 4],
-            // Addresses that were unmapped in stream order keep an entry until the host learns of it; a pool has up to
-            // 1 + log2(granules) / 2 times as many addresses as granules.
-            pages: vec![SimPage::EMPTY; granules * 12 + 16],
-            granules: vec![SimGranule::EMPTY; granules],
-            streams: vec![SimStream::EMPTY; sizing.streams],
-            markers: vec![SimMarker::EMPTY; markers],
-            host_clock: vec![0; sizing.streams],
-            stream_clocks: vec![0; sizing.streams * sizing.streams],
-            marker_clocks: vec![0; sizing.streams * markers],
-            // A row queues a kernel, markers and waits.
-            ops: vec![SimOp::EMPTY; (sizing.rows * 32 + (1 << 12)).min(1 << 20)],
-            // An access leaves a piece in each granule that it touches, and a tag.
-            pieces: vec![SimPiece::EMPTY; (granules * 8).clamp(1 << 16, 1 << 24) + sizing.live * 16],
-        }
-    }
-
-    fn lend(&mut self) -> SimArenas<'_> {
-        SimArenas {
-            devices: &mut self.devices,
-            ranges: &mut self.ranges,
-            pages: &mut self.pages,
-            granules: &mut self.granules,
-            streams: &mut self.streams,
-            markers: &mut self.markers,
-            host_clock: &mut self.host_clock,
-            stream_clocks: &mut self.stream_clocks,
-            marker_clocks: &mut self.marker_clocks,
-            ops: &mut self.ops,
-            pieces: &mut self.pieces,
-        }
+/// What the simulated device must hold.
+fn held_by_device(sizing: &Sizing, granules: usize) -> SimCapacities {
+    SimCapacities {
+        devices: 1,
+        ranges: 4,
+        // Addresses that were unmapped in stream order keep an entry until the host learns of it; a pool has up to
+        // 1 + log2(granules) / 2 times as many addresses as granules.
+        pages: granules * 12 + 16,
+        granules,
+        streams: sizing.streams,
+        markers: sizing.spare().0 as usize + 1,
+        // A row queues a kernel, markers and waits.
+        ops: (sizing.rows * 32 + (1 << 12)).min(1 << 20),
+        // An access leaves a piece in each granule that it touches, and a tag.
+        pieces: (granules * 8).clamp(1 << 16, 1 << 24) + sizing.live * 16,
     }
 }
 
@@ -180,8 +141,8 @@ pub(super) fn perform<J: Job>(
     let count = granules(total.min(memory), device.properties.granularity) + 1;
     let capacities = sizing.capacities(count);
     Available::now().admit_arenas(&capacities).map_err(Failure::Failed)?;
-    let mut boxes = Boxes::new(&sizing, count);
-    let sim = Sim::new(boxes.lend(), &[device], SEED).map_err(failed("making the simulated device"))?;
+    let mut simulated = HeapSim::new(held_by_device(&sizing, count));
+    let sim = Sim::new(simulated.lend(), &[device], SEED).map_err(failed("making the simulated device"))?;
     let venue = SimVenue { sim, spare: sizing.spare(), lag: how.lag, begun: RefCell::default(), checked: Cell::new(0) };
     let mut arenas = HeapArenas::new(capacities);
     job.run(&venue, arenas.lend(), program, &options)
