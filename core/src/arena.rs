@@ -83,7 +83,8 @@ pub(crate) fn note_stray(stray: &Cell<bool>) {
 /// An arena of `T` over a lent slice.
 pub(crate) struct Slots<'a, T> {
     items: &'a mut [T],
-    sentinel: T,
+    /// Lent as well, so that a runtime is small on its way to where it stays.
+    sentinel: &'a mut T,
     stray: Cell<bool>,
 }
 
@@ -108,8 +109,24 @@ impl Empty for Link {
 }
 
 impl<'a, T: Empty> Slots<'a, T> {
-    pub(crate) fn new(items: &'a mut [T]) -> Self {
-        Self { items, sentinel: T::EMPTY, stray: Cell::new(false) }
+    pub(crate) fn new(items: &'a mut [T], sentinel: &'a mut T) -> Self {
+        Self { items, sentinel, stray: Cell::new(false) }
+    }
+
+    /// An arena with a sentinel of its own.
+    #[cfg(test)]
+    pub(crate) fn of(items: &'a mut [T]) -> Self
+    where
+        T: 'static,
+    {
+        extern crate std;
+        Self::new(items, std::boxed::Box::leak(std::boxed::Box::new(T::EMPTY)))
+    }
+
+    /// At most so many of them.
+    pub(crate) fn at_most(self, most: usize) -> Self {
+        let least = self.items.len().min(most);
+        Self { items: self.items.get_mut(..least).unwrap_or_default(), ..self }
     }
 
     #[inline]
@@ -120,7 +137,7 @@ impl<'a, T: Empty> Slots<'a, T> {
     /// The slot, or an untouched one and a note that somebody went astray.
     #[inline]
     pub(crate) fn get(&self, slot: usize) -> &T {
-        self.meet(slot).unwrap_or(&self.sentinel)
+        self.meet(slot).unwrap_or(self.sentinel)
     }
 
     /// The slot, if there is one: for numbers that come from outside.
@@ -158,7 +175,7 @@ impl<'a, T: Empty> Slots<'a, T> {
         note_step();
         match self.items.get_mut(slot) {
             Some(item) => item,
-            None => Self::cleared(&self.stray, &mut self.sentinel),
+            None => Self::cleared(&self.stray, self.sentinel),
         }
     }
 
@@ -191,7 +208,7 @@ mod tests {
     #[test]
     fn a_miss_is_noticed_and_stays() {
         let mut items = [1u64, 2];
-        let mut slots = Slots::new(&mut items);
+        let mut slots = Slots::of(&mut items);
         assert_eq!(*slots.get(1), 2);
         assert!(!slots.strayed());
         *slots.get_mut(9) = 7;

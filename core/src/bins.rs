@@ -104,14 +104,14 @@ impl Bin {
 
 impl<'a> Heads<'a> {
     /// `heads` and `words` for so many kinds.
-    pub(crate) fn new(heads: &'a mut [Link], words: &'a mut [HeadWord], kinds: usize) -> Self {
+    pub(crate) fn new(heads: Slots<'a, Link>, words: Slots<'a, HeadWord>, kinds: usize) -> Self {
         let of_one = |all: usize| all.checked_div(kinds).unwrap_or(0);
         let fits = |steps: u32| {
             let heads_of_one = OCTAVES << steps;
             heads_of_one <= of_one(heads.len()) && words_for(heads_of_one) <= of_one(words.len())
         };
         let steps = (1..=MAX_STEPS).rev().find(|&steps| fits(steps)).unwrap_or(0);
-        Self { heads: Slots::new(heads), words: Slots::new(words), steps, width: (OCTAVES << steps) / 64 }
+        Self { heads, words, steps, width: (OCTAVES << steps) / 64 }
     }
 
     pub(crate) fn strayed(&self) -> bool {
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn heads_are_monotone_and_cover_every_size() {
         let (mut heads, mut words) = (vec![Link::NONE; 4 * 1024], vec![HeadWord::EMPTY; 4 * words_for(1024)]);
-        let heads = Heads::new(&mut heads, &mut words, 4);
+        let heads = Heads::new(Slots::of(&mut heads), Slots::of(&mut words), 4);
         assert_eq!(heads.steps, 5);
         let mut last = 0;
         for units in (0..5_000_u64).chain((13..64).flat_map(|bit| [1 << bit, (1 << bit) + 1])) {

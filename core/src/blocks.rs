@@ -24,11 +24,9 @@ pub(crate) struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    pub(crate) fn new(slots: &'a mut [Block], lookup: &'a mut [Link]) -> Self {
-        let most = slots.len().min(MAX_BLOCKS);
-        let slots = slots.get_mut(..most).unwrap_or_default();
+    pub(crate) fn new(slots: Slots<'a, Block>, lookup: &'a mut [Link]) -> Self {
         Self {
-            slots: Slots::new(slots),
+            slots: slots.at_most(MAX_BLOCKS),
             lookup: Window::new(lookup),
             signposts: Link::NONE,
             posted: 0,
@@ -299,7 +297,7 @@ mod tests {
     #[test]
     fn blocks_at_addresses_that_collide_are_found() {
         let (mut slots, mut cells) = (vec![Block::EMPTY; 400], vec![Link::NONE; 800]);
-        let mut blocks = Blocks::new(&mut slots, &mut cells);
+        let mut blocks = Blocks::new(Slots::of(&mut slots), &mut cells);
         let live: Vec<usize> = (1..=150)
             .map(|n| {
                 let slot = blocks.add(Block::new(0, collide(n), 512, State::Live)).expect("there is room");
@@ -325,7 +323,7 @@ mod tests {
     #[test]
     fn blocks_are_found_where_no_slot_is_left_for_a_signpost() {
         let (mut slots, mut cells) = (vec![Block::EMPTY; 50], vec![Link::NONE; 100]);
-        let mut blocks = Blocks::new(&mut slots, &mut cells);
+        let mut blocks = Blocks::new(Slots::of(&mut slots), &mut cells);
         let live: Vec<usize> =
             (1..=50).map(|n| blocks.add(Block::new(0, collide(n), 512, State::Live)).expect("there is room")).collect();
         live.iter().for_each(|&slot| blocks.publish(slot));

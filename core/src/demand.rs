@@ -61,11 +61,8 @@ impl Demand {
     /// A round ends with `used` bytes live. Returns how many reserved bytes are worth keeping; 0: none beyond the
     /// threshold.
     pub(crate) fn end_round(&mut self, used: u64) -> u64 {
-        self.rounds.rotate_right(1);
-        if let Some(latest) = self.rounds.first_mut() {
-            *latest = self.most;
-        }
-        self.most = used;
+        let mut latest = core::mem::replace(&mut self.most, used);
+        self.rounds.iter_mut().for_each(|round| core::mem::swap(round, &mut latest));
         let wanted = self.rounds.iter().copied().max().unwrap_or(0);
         self.thrashed = match self.thrashed {
             // A habit stays one until no more is wanted than what is live.

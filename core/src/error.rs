@@ -18,6 +18,7 @@ pub struct Point {
 /// An id that names nothing live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "compact", repr(u32))]
 pub enum BadId {
     /// No stream ever had this id.
     UnknownStream(StreamId),
@@ -141,6 +142,7 @@ impl OutOfMemory {
 /// `malloc_async` was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "compact", repr(u32))]
 pub enum MallocError {
     /// Zero bytes were asked for.
     ZeroSize,
@@ -187,6 +189,7 @@ pub enum MallocError {
 /// A pointer that is not the start of a live block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "compact", repr(u32))]
 pub enum BadPointer {
     /// Outside every pool of the runtime.
     Unknown(DevicePtr),

@@ -122,12 +122,12 @@ impl Span {
     }
 }
 
-/// The slices of a free index.
+/// The arenas of a free index.
 pub(crate) struct IndexArenas<'a> {
-    pub(crate) bins: &'a mut [Bins],
-    pub(crate) homes: &'a mut [u16],
-    pub(crate) heads: &'a mut [Link],
-    pub(crate) words: &'a mut [HeadWord],
+    pub(crate) bins: Slots<'a, Bins>,
+    pub(crate) homes: Slots<'a, u16>,
+    pub(crate) heads: Slots<'a, Link>,
+    pub(crate) words: Slots<'a, HeadWord>,
 }
 
 /// The free index of all pools.
@@ -146,11 +146,11 @@ pub(crate) struct FreeIndex<'a> {
 
 impl<'a> FreeIndex<'a> {
     pub(crate) fn new(arenas: IndexArenas<'a>, pools: usize, streams: usize) -> Self {
-        let kinds = arenas.bins.len().min(MAX_HOMES);
-        let bins = arenas.bins.get_mut(..kinds).unwrap_or_default();
+        let bins = arenas.bins.at_most(MAX_HOMES);
+        let kinds = bins.len();
         Self {
-            bins: Slots::new(bins),
-            homes: Slots::new(arenas.homes),
+            bins,
+            homes: arenas.homes,
             heads: Heads::new(arenas.heads, arenas.words, kinds),
             pools,
             streams,

@@ -45,8 +45,8 @@ pub(crate) struct Granules<'a> {
 }
 
 impl<'a> Granules<'a> {
-    pub(crate) fn new(slots: &'a mut [Granule], lookup: &'a mut [Link]) -> Self {
-        Self { slots: Slots::new(slots), lookup: Lookup::new(lookup), spare: Link::NONE, touched: 0, quarantined: 0 }
+    pub(crate) fn new(slots: Slots<'a, Granule>, lookup: &'a mut [Link]) -> Self {
+        Self { slots, lookup: Lookup::new(lookup), spare: Link::NONE, touched: 0, quarantined: 0 }
     }
 
     pub(crate) fn strayed(&self) -> bool {

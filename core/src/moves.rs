@@ -19,7 +19,7 @@ const MOST: u16 = (HABIT + 1) * FORGOTTEN;
 /// The part of what is needed that may be created beyond it, as a divisor, and the granules beside that. (On 131 logs of
 /// training, inference and random sizes half of the part saved half as much, and twice the part cost what one granule in
 /// fifty is worth; small pools need the granules.)
-const PART: u64 = 50;
+const PART: u32 = 50;
 const GRANULES: u64 = 2;
 
 /// How much a pool moved of late.
@@ -57,8 +57,19 @@ impl Moves {
         if self.recent <= (HABIT - 1) * FORGOTTEN {
             return 0;
         }
-        needed.saturating_add(needed / PART).saturating_add(GRANULES.saturating_mul(granularity))
+        needed.saturating_add(part_of(needed)).saturating_add(GRANULES.saturating_mul(granularity))
     }
+}
+
+/// A [`PART`]th, digit by digit: to divide 64 bits by another number a small processor links a routine of a kilobyte.
+fn part_of(bytes: u64) -> u64 {
+    let (mut quotient, mut rest) = (0, 0);
+    for digit in [48, 32, 16, 0] {
+        rest = rest << 16 | (bytes >> digit) as u32 & 0xffff;
+        quotient = quotient << 16 | u64::from(rest / PART);
+        rest %= PART;
+    }
+    quotient
 }
 
 #[cfg(test)]
@@ -102,5 +113,18 @@ mod tests {
     #[test]
     fn a_bound_beyond_all_bytes_is_all() {
         assert_eq!(moved(3, 0).worth(u64::MAX, GRANULE), u64::MAX);
+    }
+
+    #[test]
+    fn a_part_is_what_a_division_gives() {
+        let edges = (0..64).flat_map(|bit| [(1_u64 << bit) - 1, 1 << bit, (1 << bit) + 1]);
+        for bytes in edges.chain((0..1000_u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (n % 64))).chain([
+            u64::MAX,
+            49,
+            50,
+            51,
+        ]) {
+            assert_eq!(part_of(bytes), bytes / 50, "{bytes}");
+        }
     }
 }

@@ -76,6 +76,7 @@ pub(crate) struct Dependency {
 
 /// What an inserted wait leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "compact", repr(u32))]
 pub(crate) enum Towards {
     /// One more wait.
     Wait(Dependency),

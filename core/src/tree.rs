@@ -431,7 +431,7 @@ impl Best {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arena::Empty;
+    use crate::arena::{Empty, Slots};
     use crate::block::State;
     use crate::order::{Mark, Points};
     use crate::units::Seq;
@@ -526,7 +526,7 @@ mod tests {
         for (seed, sizes) in [(1, 3), (2, 20), (3, 100_000), (4, 1 << 40)] {
             for watch in [Watch::No, Watch::Yes] {
                 let (mut slots, mut cells) = (vec![Block::EMPTY; BLOCKS], vec![Link::NONE; 2 * BLOCKS]);
-                let blocks = Blocks::new(&mut slots, &mut cells);
+                let blocks = Blocks::new(Slots::of(&mut slots), &mut cells);
                 let mut both = Both { blocks, root: Link::NONE, watch, there: Vec::new() };
                 let mut numbers = Numbers(seed);
                 for step in 0..3_000_u64 {
@@ -548,7 +548,7 @@ mod tests {
     #[test]
     fn no_path_is_longer_than_the_key() {
         let (mut slots, mut cells) = (vec![Block::EMPTY; 64], vec![Link::NONE; 128]);
-        let blocks = Blocks::new(&mut slots, &mut cells);
+        let blocks = Blocks::new(Slots::of(&mut slots), &mut cells);
         let mut both = Both { blocks, root: Link::NONE, watch: Watch::No, there: Vec::new() };
         for bit in (0..60).rev() {
             let slot = both.blocks.add(Block::new(0, bit, 1 << bit, State::Free)).expect("there is room");

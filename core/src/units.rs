@@ -82,6 +82,16 @@ impl Bytes {
     pub const fn round_down(self, unit: Bytes) -> Bytes {
         Bytes(self.0 & !unit.0.wrapping_sub(1))
     }
+
+    /// How many whole `unit`s (a power of two) this size has. No division: a small processor does that in software.
+    pub(crate) const fn units(self, unit: Bytes) -> u64 {
+        self.0 >> (unit.0.trailing_zeros() % u64::BITS)
+    }
+
+    /// Whether this size is a multiple of `unit` (a power of two).
+    pub(crate) const fn is_whole(self, unit: Bytes) -> bool {
+        self.0 & unit.0.wrapping_sub(1) == 0
+    }
 }
 
 impl fmt::Display for Bytes {

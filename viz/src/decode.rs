@@ -81,14 +81,15 @@ fn records(bytes: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
     use weir::id::{PoolId, StreamId};
-    use weir::trace::{Log, LogStamps, PAGE_BYTES, Page, Record};
+    use weir::trace::{Log, LogStamps, PAGE_BYTES, Page, Record, Spill};
     use weir::units::{Nanos, Seq};
 
     /// So many records in pages: synchronisations, and between them pools that come and go.
     fn log(records: u64) -> Vec<u8> {
         let (mut pages, mut streams, mut pools) = (vec![Page::EMPTY; 4], [0; 4], [0; 4]);
         let stamps = LogStamps { streams: &mut streams, pools: &mut pools, labels: &mut [] };
-        let mut log = Log::new(&mut pages, stamps);
+        let mut spill = Spill::EMPTY;
+        let mut log = Log::new(&mut pages, stamps, &mut spill);
         let (mut out, mut page) = (Vec::new(), [0; PAGE_BYTES]);
         for number in 0..records {
             let record = match number % 3 {

@@ -4,7 +4,7 @@ mod common;
 
 use common::training;
 use std::path::{Path, PathBuf};
-use weir::trace::{Log, LogStamps, PAGE_BYTES, Page, Stamped, text};
+use weir::trace::{Log, LogStamps, PAGE_BYTES, Page, Spill, Stamped, text};
 use weir_viz::cli::{self, Command, Picture, PictureError};
 use weir_viz::follow::Feed;
 use weir_viz::progress::Progress;
@@ -22,7 +22,8 @@ fn as_text(records: &[Stamped<'_>]) -> Vec<u8> {
 fn as_pages(records: &[Stamped<'_>]) -> Vec<u8> {
     let (mut pages, mut streams, mut pools, mut labels) = (vec![Page::EMPTY; 4], [0; 16], [0; 4], [0; 16]);
     let stamps = LogStamps { streams: &mut streams, pools: &mut pools, labels: &mut labels };
-    let mut log = Log::new(&mut pages, stamps);
+    let mut spill = Spill::EMPTY;
+    let mut log = Log::new(&mut pages, stamps, &mut spill);
     let (mut out, mut page) = (Vec::new(), [0; PAGE_BYTES]);
     for stamped in records {
         log.append(stamped.time, stamped.record, &());

@@ -201,13 +201,13 @@ pub(crate) enum Reach {
     Not,
 }
 
-/// The slices that order lives in.
+/// The arenas that order lives in.
 pub(crate) struct OrderArenas<'a> {
-    pub(crate) streams: &'a mut [StreamSlot],
+    pub(crate) streams: Slots<'a, StreamSlot>,
     pub(crate) clocks: ClockRows<'a>,
-    pub(crate) events: &'a mut [EventSlot],
+    pub(crate) events: Slots<'a, EventSlot>,
     pub(crate) event_clocks: ClockRows<'a>,
-    pub(crate) markers: &'a mut [MarkerState],
+    pub(crate) markers: Slots<'a, MarkerState>,
     pub(crate) marker_clocks: ClockRows<'a>,
     pub(crate) snapshots: ClockRows<'a>,
 }
@@ -239,12 +239,12 @@ impl<'a> Order<'a> {
     pub(crate) fn new(arenas: OrderArenas<'a>) -> Self {
         let width = arenas.streams.len();
         Self {
-            streams: Slots::new(arenas.streams),
+            streams: arenas.streams,
             clocks: Rows::new(arenas.clocks, width),
-            events: Slots::new(arenas.events),
+            events: arenas.events,
             spare_events: Spare::NONE,
             event_clocks: Rows::new(arenas.event_clocks, width),
-            markers: Slots::new(arenas.markers),
+            markers: arenas.markers,
             spare_markers: Spare::NONE,
             marker_clocks: Rows::new(arenas.marker_clocks, width),
             snapshots: Rows::new(arenas.snapshots, width),
@@ -547,11 +547,11 @@ mod tests {
         let (mut streams, mut clock, mut word) = ([StreamSlot::EMPTY; 1], [Seq::ZERO; 1], [0; 1]);
         let (mut snapshots, mut words) = ([Seq::ZERO; SNAPSHOTS], [0; SNAPSHOTS]);
         let mut order = Order::new(OrderArenas {
-            streams: &mut streams,
+            streams: Slots::of(&mut streams),
             clocks: ClockRows { entries: &mut clock, present: &mut word },
-            events: &mut [],
+            events: Slots::of(&mut []),
             event_clocks: ClockRows { entries: &mut [], present: &mut [] },
-            markers: &mut [],
+            markers: Slots::of(&mut []),
             marker_clocks: ClockRows { entries: &mut [], present: &mut [] },
             snapshots: ClockRows { entries: &mut snapshots, present: &mut words },
         });

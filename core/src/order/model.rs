@@ -2,7 +2,7 @@
 //! several are in flight at once, must leave both with the same knowledge.
 
 use super::{CoveredBy, Level, Mark, Order, OrderArenas, Recording};
-use crate::arena::Empty;
+use crate::arena::{Empty, Slots};
 use crate::driver::NativeStream;
 use crate::id::DeviceId;
 use crate::order::rows::ClockRows;
@@ -309,11 +309,11 @@ fn run(width: usize, used: &[(usize, StreamKind)], seed: u64) {
     let (mut streams, mut events, mut markers) =
         (vec![Empty::EMPTY; width], vec![Empty::EMPTY; EVENTS], vec![Empty::EMPTY; MARKERS]);
     let mut order = Order::new(OrderArenas {
-        streams: &mut streams,
+        streams: Slots::of(&mut streams),
         clocks: lend(&mut clocks),
-        events: &mut events,
+        events: Slots::of(&mut events),
         event_clocks: lend(&mut event_clocks),
-        markers: &mut markers,
+        markers: Slots::of(&mut markers),
         marker_clocks: lend(&mut marker_clocks),
         snapshots: lend(&mut snapshots),
     });

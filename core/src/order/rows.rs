@@ -178,7 +178,7 @@ impl RowMut<'_> {
     pub(super) fn write(&mut self, clock: Row<'_>, own: Mark) {
         // What the row had and the clock has not becomes zero.
         let columns = self.columns().or(clock.columns);
-        if columns.shift == 0 {
+        if columns.shift == 0 && !cfg!(feature = "compact") {
             self.copy_eights(columns.word, clock.entries);
         } else {
             self.copy(columns, clock.entries);

@@ -108,7 +108,7 @@ impl State<'_> {
         let pool = self.facts.pool_mut(ask.pool);
         pool.begin_transit();
         let (offset, granularity) = (Bytes(growth.from.wrapping_sub(pool.base)), pool.granularity);
-        let granules = growth.bytes().checked_div(granularity).unwrap_or(0) as u32;
+        let granules = Bytes(growth.bytes()).units(Bytes(granularity)) as u32;
         self.log_planned(ask, call, offset, granules);
         Ok(Grow {
             pool: ask.pool,
@@ -441,7 +441,7 @@ impl Grow {
             state.facts.set_points(self.run, Points::one(after));
         }
         state.facts.set_aside(self.run);
-        let granules = self.at.wrapping_sub(self.growth.from).checked_div(granularity).unwrap_or(0) as u32;
+        let granules = Bytes(self.at.wrapping_sub(self.growth.from)).units(Bytes(granularity)) as u32;
         let pool = state.facts.pool_id(self.pool);
         state.record(Record::Quarantined { pool, granules });
         self.at = self.growth.from;
@@ -493,7 +493,7 @@ impl Grow {
     #[inline(never)]
     fn log_undo(&self, state: &mut State<'_>) {
         let pool = state.facts.pool(self.pool);
-        let granules = self.at.wrapping_sub(self.growth.from).checked_div(pool.granularity).unwrap_or(0) as u32;
+        let granules = Bytes(self.at.wrapping_sub(self.growth.from)).units(Bytes(pool.granularity)) as u32;
         let (id, offset) = (state.facts.pool_id(self.pool), Bytes(self.growth.from.wrapping_sub(pool.base)));
         state.record(Record::Unmapped { pool: id, offset, granules, reason: UnmapReason::Undo });
     }

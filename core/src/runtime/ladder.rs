@@ -28,6 +28,7 @@ const SLOTS: usize = 4;
 
 /// The driver call that was asked for last.
 #[derive(Debug)]
+#[cfg_attr(feature = "compact", repr(u32))]
 enum Doing {
     Nothing,
     Laying(Lay),

@@ -81,6 +81,7 @@ use crate::id::DeviceId;
 use crate::trace::{Page, Sink, records_in};
 use crate::units::{DevicePtr, Nanos};
 use core::marker::PhantomData;
+use core::mem::MaybeUninit;
 
 /// A pool runtime over lent arenas, a driver, a sink for the log, and the embedder's choice of lock.
 ///
@@ -101,6 +102,7 @@ struct Outlet<'a, S> {
 
 /// One driver call that a plan asks for.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "compact", repr(u32))]
 pub(crate) enum Action {
     Create { device: DeviceId },
     Destroy { device: DeviceId, handle: GranuleHandle },
@@ -145,6 +147,7 @@ impl Action {
 
 /// What a driver call answered.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "compact", repr(u32))]
 pub(crate) enum Answer {
     Done,
     Handle(GranuleHandle),
@@ -175,13 +178,34 @@ pub(crate) trait Plan {
 impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     /// A runtime with nothing in it. The arenas must be untouched or cleared.
     pub fn new(arenas: Arenas<'a>, driver: D, sink: S) -> Self {
-        let now = driver.now();
-        let (state, page) = State::new(arenas);
-        let runtime =
-            Self { state: L::new(state), driver, outlet: spin::Mutex::new(Outlet { sink, page }), arenas: PhantomData };
-        // Where it stays, not on its way there: fewer copies on the stack. Nobody else has the lock yet.
-        let _ = runtime.state.with(|state| state.begin_log(now));
+        let runtime = Self::fresh(arenas, driver, sink);
+        runtime.begin_log();
         runtime
+    }
+
+    /// As [`new`](Self::new), made where it stays: its kilobyte does not travel through the stack.
+    pub fn new_in<'p>(place: &'p mut MaybeUninit<Self>, arenas: Arenas<'a>, driver: D, sink: S) -> &'p Self {
+        let runtime = Self::put(place, arenas, driver, sink);
+        runtime.begin_log();
+        runtime
+    }
+
+    /// Apart, so that what it takes of the stack is free again when the log begins.
+    #[inline(never)]
+    fn put<'p>(place: &'p mut MaybeUninit<Self>, arenas: Arenas<'a>, driver: D, sink: S) -> &'p Self {
+        place.write(Self::fresh(arenas, driver, sink))
+    }
+
+    #[inline(always)]
+    fn fresh(arenas: Arenas<'a>, driver: D, sink: S) -> Self {
+        let (state, page) = State::new(arenas);
+        Self { state: L::new(state), driver, outlet: spin::Mutex::new(Outlet { sink, page }), arenas: PhantomData }
+    }
+
+    /// Nobody else has the lock yet.
+    fn begin_log(&self) {
+        let now = self.now();
+        let _ = self.state.with(|state| state.begin_log(now));
     }
 
     /// The driver, for what is beyond pools: launching work, creating streams.

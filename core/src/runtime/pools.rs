@@ -1,6 +1,5 @@
 //! Pools: making, settings, and the end.
 
-use super::release::Release;
 use super::{Lock, Runtime, State};
 use crate::arena::Link;
 use crate::block::{self, Block};
@@ -12,8 +11,7 @@ use crate::order::Users;
 use crate::plant::{self, Plant};
 use crate::policy::{Attribute, Destroy, PoolConfig, Tuning};
 use crate::pool::{Device, PoolSlot, Standing};
-use crate::release;
-use crate::trace::{Record, Sink, UnmapReason, Verb};
+use crate::trace::{Record, Sink, Verb};
 use crate::units::{Bytes, DevicePtr};
 
 /// Why a device could not be looked up.
@@ -78,7 +76,7 @@ impl Shape {
         let factor = match config.tuning.addresses {
             Some(times) => u64::from(times).max(1),
             None if device.capabilities.contains(Capabilities::SPARSE_ADDRESSES) => {
-                address_factor(limit.0.checked_div(granularity.0).unwrap_or(1))
+                address_factor(limit.units(granularity))
             }
             None => 1,
         };
@@ -201,13 +199,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
             let ended = state.end_pool(pool, slot, how);
             ended.map_err(|error| state.refuse_pool(Verb::DestroyPool, Some(pool), error))
         })??;
-        let mut plan = self.commit(|state| {
-            state.pin_pool(slot);
-            Release::new(slot, release::surplus(&state.facts, slot, 0), UnmapReason::Destroy)
-        })?;
-        self.drive(&mut plan)?;
-        self.commit(|state| state.unpin_pool(slot))?;
-        Ok(self.bury(slot)?)
+        Ok(self.give_back(slot)?)
     }
 
     /// Gives a destroyed pool's range back once nothing is mapped in it and no call in flight names it.
@@ -218,10 +210,10 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
             if empty {
                 pool.standing = Standing::Leaving;
             }
-            empty.then_some(*pool)
+            empty.then_some((pool.device, DevicePtr(pool.base), Bytes(pool.range)))
         })?;
-        let Some(pool) = empty else { return Ok(()) };
-        let released = self.driver.release(pool.device, DevicePtr(pool.base), Bytes(pool.range));
+        let Some((device, base, range)) = empty else { return Ok(()) };
+        let released = self.driver.release(device, base, range);
         self.commit(|state| match released {
             Ok(()) => state.forget_pool(slot),
             Err(error) => {
@@ -294,7 +286,7 @@ impl State<'_> {
                 && pool.base < end
         };
         let taken = self.facts.pools.iter().any(|(other, pool)| other != slot && meets(pool));
-        base.0 == 0 || !base.0.is_multiple_of(device.granularity.0) || taken
+        base.0 == 0 || !Bytes(base.0).is_whole(device.granularity) || taken
     }
 
     /// The range is reserved: the pool begins as one hole.

@@ -273,21 +273,26 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         self.commit(|state| state.end_rounds(device))?;
         let mut from = 0;
         while let Some(slot) = self.commit(|state| state.next_surplus(device, from))? {
-            let mut plan = self.commit(|state| {
-                state.pin_pool(slot);
-                let pool = state.facts.pool(slot);
-                let (keep, reason) = match pool.standing {
-                    Standing::Dying => (0, UnmapReason::Destroy),
-                    _ => (pool.kept, UnmapReason::Threshold),
-                };
-                Release::new(slot, release::surplus(&state.facts, slot, keep), reason)
-            })?;
-            self.drive(&mut plan)?;
-            self.commit(|state| state.unpin_pool(slot))?;
-            self.bury(slot)?;
+            self.give_back(slot)?;
             from = slot.wrapping_add(1);
         }
         Ok(())
+    }
+
+    /// Releases what one pool has above its threshold; all of it, and its range, where the pool was destroyed.
+    pub(super) fn give_back(&self, slot: usize) -> Result<(), crate::error::Unusable> {
+        let (bytes, reason) = self.commit(|state| {
+            state.pin_pool(slot);
+            let pool = state.facts.pool(slot);
+            let (keep, reason) = match pool.standing {
+                Standing::Dying => (0, UnmapReason::Destroy),
+                _ => (pool.kept, UnmapReason::Threshold),
+            };
+            (release::surplus(&state.facts, slot, keep), reason)
+        })?;
+        self.drive(&mut Release::new(slot, bytes, reason))?;
+        self.commit(|state| state.unpin_pool(slot))?;
+        self.bury(slot)
     }
 }
 

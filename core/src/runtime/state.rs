@@ -107,29 +107,34 @@ impl<'a> State<'a> {
     #[inline]
     pub(super) fn new(arenas: Arenas<'a>) -> (Self, &'a mut Page) {
         let capacities = arenas.capacities();
-        let Singles { page, freed, devices } = arenas.singles;
+        let Singles { page, freed, devices, spill, sentinels } = arenas.singles;
         let order = Order::new(OrderArenas {
-            streams: arenas.streams,
+            streams: Slots::new(arenas.streams, &mut sentinels.stream),
             clocks: arenas.clocks,
-            events: arenas.events,
+            events: Slots::new(arenas.events, &mut sentinels.event),
             event_clocks: arenas.event_clocks,
-            markers: arenas.markers,
+            markers: Slots::new(arenas.markers, &mut sentinels.marker),
             marker_clocks: arenas.marker_clocks,
             snapshots: arenas.snapshots,
         });
-        let index = IndexArenas { bins: arenas.bins, homes: arenas.homes, heads: arenas.heads, words: arenas.words };
+        let index = IndexArenas {
+            bins: Slots::new(arenas.bins, &mut sentinels.bins),
+            homes: Slots::new(arenas.homes, &mut sentinels.home),
+            heads: Slots::new(arenas.heads, &mut sentinels.head),
+            words: Slots::new(arenas.words, &mut sentinels.word),
+        };
         let facts = Facts {
             order,
-            blocks: Blocks::new(arenas.blocks, arenas.block_lookup),
+            blocks: Blocks::new(Slots::new(arenas.blocks, &mut sentinels.block), arenas.block_lookup),
             index: FreeIndex::new(index, capacities.pools, capacities.streams),
-            granules: Granules::new(arenas.granules, arenas.granule_lookup),
-            pools: Slots::new(arenas.pools),
+            granules: Granules::new(Slots::new(arenas.granules, &mut sentinels.granule), arenas.granule_lookup),
+            pools: Slots::new(arenas.pools, &mut sentinels.pool),
             devices,
             names: Names::new(arenas.names),
         };
         let state = Self {
             facts,
-            log: Log::new(arenas.pages, arenas.stamps),
+            log: Log::new(arenas.pages, arenas.stamps, spill),
             counters: Counters::default(),
             time: Nanos::ZERO,
             corrupt: None,

@@ -10,7 +10,7 @@ use crate::id::MAX_DEVICES;
 use crate::name::Name;
 use crate::order::{ClockRows, EventSlot, MarkerState, SNAPSHOTS, StreamSlot};
 use crate::pool::{Device, PoolSlot};
-use crate::trace::{LogStamps, Page};
+use crate::trace::{LogStamps, Page, Spill};
 use crate::units::Seq;
 
 /// How many of each a runtime can hold. Memory for clocks grows with `streams * (streams + 2 * events + markers)`.
@@ -107,10 +107,49 @@ pub struct Singles {
     pub(super) freed: [Freed; RECENT],
     /// The devices that were named.
     pub(super) devices: heapless::Vec<Device, MAX_DEVICES>,
+    /// What the log needs at a page's end.
+    pub(super) spill: Spill,
+    /// What is met where a slot is missing.
+    pub(super) sentinels: Sentinels,
 }
 
 impl Empty for Singles {
-    const EMPTY: Self = Self { page: Page::EMPTY, freed: [Freed::NONE; RECENT], devices: heapless::Vec::new() };
+    const EMPTY: Self = Self {
+        page: Page::EMPTY,
+        freed: [Freed::NONE; RECENT],
+        devices: heapless::Vec::new(),
+        spill: Spill::EMPTY,
+        sentinels: Sentinels::EMPTY,
+    };
+}
+
+/// One slot beside each arena.
+pub(super) struct Sentinels {
+    pub(super) stream: StreamSlot,
+    pub(super) event: EventSlot,
+    pub(super) marker: MarkerState,
+    pub(super) pool: PoolSlot,
+    pub(super) bins: Bins,
+    pub(super) home: u16,
+    pub(super) head: Link,
+    pub(super) word: HeadWord,
+    pub(super) block: Block,
+    pub(super) granule: Granule,
+}
+
+impl Empty for Sentinels {
+    const EMPTY: Self = Self {
+        stream: StreamSlot::EMPTY,
+        event: EventSlot::EMPTY,
+        marker: MarkerState::EMPTY,
+        pool: PoolSlot::EMPTY,
+        bins: Bins::EMPTY,
+        home: 0,
+        head: Link::NONE,
+        word: HeadWord::EMPTY,
+        block: Block::EMPTY,
+        granule: Granule::EMPTY,
+    };
 }
 
 impl Arenas<'_> {
@@ -159,6 +198,7 @@ impl Arenas<'_> {
         self.granule_lookup.fill(Link::NONE);
         self.singles.freed.fill(Freed::NONE);
         self.singles.devices.clear();
+        self.singles.sentinels = Sentinels::EMPTY;
     }
 }
 

@@ -8,6 +8,7 @@ use crate::free_index::Kind;
 use crate::order::Tenancy;
 use crate::pool::{PoolSlot, Standing};
 use crate::trace::Sink;
+use crate::units::Bytes;
 
 /// An invariant that does not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +96,7 @@ impl State<'_> {
     }
 
     fn verify_block(&self, found: usize, block: &Block, pool: &PoolSlot) -> Result<(), Violation> {
-        let aligned = |unit: u64| block.at.is_multiple_of(unit) && block.size.is_multiple_of(unit);
+        let aligned = |unit: u64| [block.at, block.size].into_iter().all(|at| Bytes(at).is_whole(Bytes(unit)));
         ensure(aligned(pool.alignment), "blocks are aligned", found)?;
         let findable = self.facts.blocks.find(block.at) == Some(found);
         ensure(findable == block.is_findable(), "the lookup leads to what it should", found)?;

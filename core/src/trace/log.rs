@@ -63,6 +63,16 @@ pub struct LogStamps<'a> {
     pub labels: &'a mut [u64],
 }
 
+/// Where a record is written first that may not fit its page. Lent, for it is too large for the stack: every call's would
+/// need it.
+#[derive(Debug)]
+pub struct Spill([u8; WINDOW]);
+
+impl Spill {
+    /// Nothing was written.
+    pub const EMPTY: Self = Self([0; WINDOW]);
+}
+
 /// The log's writer, over memory for some pages. None: the log is off.
 ///
 /// Records go to the open page. A page that is full is sealed; sealed pages wait, oldest first, until
@@ -90,14 +100,13 @@ pub struct Log<'a> {
     lost: u64,
     /// How many of the lost ones the pages so far tell of.
     told: u64,
-    /// Where a record is written first that may not fit the page. Here, not on the stack: every call's would need it.
-    spill: [u8; WINDOW],
+    spill: &'a mut Spill,
 }
 
 impl<'a> Log<'a> {
     /// A log that begins with record 0. Forgets whatever `stamps` hold. Linear in their number.
     #[must_use]
-    pub fn new(pages: &'a mut [Page], stamps: LogStamps<'a>) -> Self {
+    pub fn new(pages: &'a mut [Page], stamps: LogStamps<'a>, spill: &'a mut Spill) -> Self {
         stamps.streams.fill(0);
         stamps.pools.fill(0);
         stamps.labels.fill(0);
@@ -114,7 +123,7 @@ impl<'a> Log<'a> {
             known: Known::NOTHING,
             lost: 0,
             told: 0,
-            spill: [0; WINDOW],
+            spill,
         }
     }
 
@@ -313,8 +322,8 @@ impl<'a> Log<'a> {
         let written = match room.first_chunk_mut() {
             Some(window) => encode(window, &mut self.context, time, record),
             None => {
-                let length = encode(&mut self.spill, &mut self.context, time, record);
-                if copied(self.spill.get(..length), room) { length } else { 0 }
+                let length = encode(&mut self.spill.0, &mut self.context, time, record);
+                if copied(self.spill.0.get(..length), room) { length } else { 0 }
             }
         };
         self.length += written;

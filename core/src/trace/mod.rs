@@ -19,7 +19,7 @@ mod wire;
 
 pub use damage::{Damage, DamageKind};
 pub use decode::{PageView, Pages, Records};
-pub use log::{Definitions, Log, LogStamps};
+pub use log::{Definitions, Log, LogStamps, Spill};
 pub use page::{HEADER_BYTES, Header, MAGIC, Page, records_in};
 pub use reader::{Form, Reader, sniff};
 pub use record::*;

@@ -381,7 +381,7 @@ mod tests {
     use super::*;
     use crate::driver::{Capabilities, Properties};
     use crate::policy::{PoolConfig, StreamKind, UseUntil};
-    use crate::trace::{Definitions, Log, LogStamps, MapReason, PAGE_BYTES, Page, Source};
+    use crate::trace::{Definitions, Log, LogStamps, MapReason, PAGE_BYTES, Page, Source, Spill};
     use crate::units::DevicePtr;
     use std::boxed::Box;
     use std::vec;
@@ -542,7 +542,8 @@ mod tests {
             Box::leak(vec![0; count].into_boxed_slice())
         }
         let pages = Box::leak(vec![Page::EMPTY; 2].into_boxed_slice());
-        Log::new(pages, LogStamps { streams: stamps(100), pools: stamps(10), labels: stamps(70) })
+        let stamps = LogStamps { streams: stamps(100), pools: stamps(10), labels: stamps(70) };
+        Log::new(pages, stamps, Box::leak(Box::new(Spill::EMPTY)))
     }
 
     fn take(log: &mut Log<'_>, into: &mut Vec<u8>) {

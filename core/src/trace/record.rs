@@ -122,6 +122,7 @@ pub enum Verb {
 /// Why a call was refused, with the numbers that its error carries. [`Record::OutOfMemory`] stands apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "compact", repr(u32))]
 pub enum Refusal {
     /// Zero bytes asked for.
     ZeroSize,

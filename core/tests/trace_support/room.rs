@@ -3,7 +3,7 @@
 use weir::driver::{Capabilities, Properties};
 use weir::id::{DeviceId, LabelId, PoolId, StreamId};
 use weir::policy::{PoolConfig, StreamKind};
-use weir::trace::{Definitions, Log, LogStamps, PAGE_BYTES, Page, Record};
+use weir::trace::{Definitions, Log, LogStamps, PAGE_BYTES, Page, Record, Spill};
 use weir::units::{Bytes, DevicePtr, Nanos};
 
 /// Definitions by slot, as a runtime holds them.
@@ -80,16 +80,23 @@ pub(crate) struct Room {
     streams: Vec<u64>,
     pools: Vec<u64>,
     labels: Vec<u64>,
+    spill: Spill,
 }
 
 impl Room {
     pub(crate) fn new(pages: usize) -> Self {
-        Self { pages: vec![Page::EMPTY; pages], streams: vec![9; 8], pools: vec![9; 4], labels: vec![9; 4] }
+        Self {
+            pages: vec![Page::EMPTY; pages],
+            streams: vec![9; 8],
+            pools: vec![9; 4],
+            labels: vec![9; 4],
+            spill: Spill::EMPTY,
+        }
     }
 
     pub(crate) fn log(&mut self) -> Log<'_> {
         let stamps = LogStamps { streams: &mut self.streams, pools: &mut self.pools, labels: &mut self.labels };
-        Log::new(&mut self.pages, stamps)
+        Log::new(&mut self.pages, stamps, &mut self.spill)
     }
 }
 

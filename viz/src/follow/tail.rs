@@ -234,7 +234,7 @@ impl<F: FnMut(Result<Stamped<'_>, Damage>)> Piece<'_, F> {
 mod tests {
     use super::*;
     use weir::id::{LabelId, PoolId};
-    use weir::trace::{Log, LogStamps, PAGE_BYTES, Page, Record};
+    use weir::trace::{Log, LogStamps, PAGE_BYTES, Page, Record, Spill};
     use weir::units::Nanos;
 
     /// So many records, marks with line breaks in their names among them.
@@ -248,7 +248,8 @@ mod tests {
     fn binary(count: u64) -> Vec<u8> {
         let (mut pages, mut streams, mut pools) = (vec![Page::EMPTY; 4], [0; 4], [0; 4]);
         let stamps = LogStamps { streams: &mut streams, pools: &mut pools, labels: &mut [] };
-        let mut log = Log::new(&mut pages, stamps);
+        let mut spill = Spill::EMPTY;
+        let mut log = Log::new(&mut pages, stamps, &mut spill);
         let (mut out, mut page) = (Vec::new(), [0; PAGE_BYTES]);
         for (number, record) in records(count).enumerate() {
             log.append(Nanos(number as u64), record, &());

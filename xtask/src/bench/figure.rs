@@ -179,7 +179,7 @@ fn over_offset_allocator(program: &Program, what: &str) -> Result<f64, Failure> 
 mod tests {
     use super::*;
     use weir::id::LabelId;
-    use weir::trace::{Log, LogStamps, Page, Record};
+    use weir::trace::{Log, LogStamps, Page, Record, Spill};
     use weir::units::Nanos;
 
     #[test]
@@ -196,7 +196,8 @@ mod tests {
     #[test]
     fn bytes_of_a_record_are_those_of_the_whole_log() {
         let mut pages = [const { Page::EMPTY }; 2];
-        let mut log = Log::new(&mut pages, LogStamps::default());
+        let mut spill = Spill::EMPTY;
+        let mut log = Log::new(&mut pages, LogStamps::default(), &mut spill);
         for time in 0..10 {
             let record = Record::Mark { label: LabelId::NONE, name: "ten times" };
             log.append(Nanos(time), record, &());

@@ -119,34 +119,27 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is compared: the code, the deepest call, and the making of a runtime, which is made once.
+/// What is compared: the code, and the deepest call.
 fn figures(measured: &Measured) -> Vec<Figure> {
-    let deepest = |create: bool| {
-        let some = measured.stack.iter().filter(|depth| (depth.name == CREATE) == create);
-        some.map(|depth| depth.bytes).max().unwrap_or(0) as f64
-    };
+    let deepest = measured.stack.first().map_or(0, |depth| depth.bytes);
     vec![
         Figure { name: "thumbv7em_text_bytes", value: measured.text as f64 },
-        Figure { name: "thumbv7em_stack_bytes", value: deepest(false) },
-        Figure { name: "thumbv7em_stack_bytes_create", value: deepest(true) },
+        Figure { name: "thumbv7em_stack_bytes", value: deepest as f64 },
     ]
 }
 
-/// Against the baseline, and each call but the making of a runtime against the limit.
+/// Against the baseline, and each call against the limit.
 fn compare(measured: &Measured) -> Result<(), Failure> {
     let (baseline, figures) = (Baseline::read(&sizes())?, figures(measured));
     crate::say::text(&baseline.table(&figures));
     baseline.judge(&figures, "cargo xtask size --check")?;
-    match measured.stack.iter().find(|depth| depth.name != CREATE && depth.bytes >= STACK_LIMIT) {
+    match measured.stack.iter().find(|depth| depth.bytes >= STACK_LIMIT) {
         Some(Depth { name, bytes, .. }) => {
             Err(Failure::Failed(format!("`{name}` takes {bytes} bytes of stack: {STACK_LIMIT} or more")))
         }
         None => Ok(()),
     }
 }
-
-/// What is called once, before anything else.
-const CREATE: &str = "weir_create_static";
 
 /// What `ci` runs. Without the target there is nothing to compare.
 pub(crate) fn regressions(system: &System) -> Result<(), Failure> {
@@ -189,8 +182,7 @@ fn on_bare_metal(measured: &Measured) -> String {
     for depth in &measured.stack {
         text += &format!("{:>8}  {}\n", depth.bytes, depth.name);
     }
-    // Making a runtime, which is done once, and the deepest of what is done all the time.
-    for deepest in measured.stack.iter().take(2) {
+    if let Some(deepest) = measured.stack.first() {
         text += &format!("the way to the bottom of {}:\n", deepest.name);
         for (name, takes) in &deepest.way {
             text += &format!("{takes:>8}  {name}\n");

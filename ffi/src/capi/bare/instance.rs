@@ -5,6 +5,7 @@ use super::failure::{Failure, guard};
 use super::handle::Handles;
 use crate::bindings::{weir_log_fn, weir_pool, weir_runtime, weir_status as s, weir_stream};
 use core::ffi::{c_int, c_void};
+use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use spin::Mutex;
@@ -12,7 +13,7 @@ use weir::driver::NativeStream;
 use weir::id::{DeviceId, LabelId, PoolId, StreamId};
 use weir::policy::Destroy;
 use weir::trace::{Sink, SinkError};
-use weir::{Shared, State};
+use weir::{Arenas, Shared, State};
 
 /// A runtime as C has it.
 pub(crate) type Inner = Shared<'static, AnyDriver, PageSink>;
@@ -134,10 +135,21 @@ impl Claim {
     ///
     /// # Safety
     /// `at` is good for an `Instance`, and nobody else touches it, until the runtime is destroyed.
-    pub(super) unsafe fn open(self, at: NonNull<Instance>, runtime: Inner, known: Known) {
-        let instance = Instance { serial: self.handle.id, runtime, known: Mutex::new(known) };
+    pub(super) unsafe fn open(
+        self,
+        at: NonNull<Instance>,
+        parts: (Arenas<'static>, AnyDriver, PageSink),
+        known: Known,
+    ) {
+        let (arenas, driver, sink) = parts;
+        // Field by field: the whole would be put together on the stack first.
         // SAFETY: as the caller promised.
-        unsafe { at.write(instance) };
+        unsafe { (&raw mut (*at.as_ptr()).serial).write(self.handle.id) };
+        // SAFETY: as above.
+        unsafe { (&raw mut (*at.as_ptr()).known).write(Mutex::new(known)) };
+        // SAFETY: as above; the room need not hold a runtime yet.
+        let runtime = unsafe { &mut *(&raw mut (*at.as_ptr()).runtime).cast::<MaybeUninit<Inner>>() };
+        Inner::new_in(runtime, arenas, driver, sink);
         self.place.instance.store(at.as_ptr(), Ordering::Relaxed);
         self.place.users.store(0, Ordering::Release);
         core::mem::forget(self);

@@ -3,7 +3,7 @@
 use super::arguments::{check_size, input, output};
 use super::driver::AnyDriver;
 use super::failure::{Failure, guard};
-use super::instance::{Claim, Inner, Instance, Known, PageSink};
+use super::instance::{Claim, Instance, Known, PageSink};
 use super::life::capacities;
 use super::pressure::Hook;
 use crate::bindings::{WEIR_RUNTIME_BYTES, weir_config, weir_driver_ops, weir_runtime, weir_status as s};
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn weir_create_static(
         let handle = claim.handle;
         let driver = AnyDriver { table, pressure: Hook::new(handle) };
         // SAFETY: the room is for one instance, and the program promised that the storage is the runtime's.
-        unsafe { claim.open(place, Inner::new(arenas, driver, sink), known) };
+        unsafe { claim.open(place, (arenas, driver, sink), known) };
         runtime.write(handle);
         Ok(())
     })
