@@ -86,20 +86,16 @@ pub struct Report {
     pub unrecorded: Unrecorded,
 }
 
-/// Opens and checks a part of the log at this path, both at once, and reports on it.
+/// Opens and checks a part of the log at this path, one after the other, so that only one of them takes memory, and
+/// reports on it.
 ///
 /// # Errors
 /// It does not exist, cannot be read, is empty, or is no log; there is no such part; or it was stopped.
 pub fn open(log: &Path, part: &Part, progress: &Progress) -> Result<(Opened, Report), SourceError> {
-    let (name, bytes) = (log.display().to_string(), source::load_part(log, part, progress)?);
-    let (mut opened, checked) = std::thread::scope(|threads| {
-        let checked = threads.spawn(|| check::read_with(&name, &bytes, Told::Accept, progress));
-        let opened = source::read_file(log, &bytes, progress)?;
-        match checked.join() {
-            Ok(report) => Ok((opened, report?)),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    })?;
+    let bytes = source::load_part(log, part, progress)?;
+    let checked = check::read_with(&log.display().to_string(), &bytes, Told::Accept, progress)?;
+    let mut opened = source::read_file(log, &bytes, progress)?;
+    drop(bytes);
     let _task = progress.begin("reporting", Unit::Nothing, None);
     let report = Report::of(&opened, &checked);
     opened.model.take_findings(checked);
