@@ -197,7 +197,7 @@ impl<W: Write> Trace<'_, '_, W> {
     fn memory(&mut self, event: EventIx, at: LifeIx, born: bool) -> Result<()> {
         let model = self.model;
         let life = model.life(at);
-        let bytes = i64::try_from(life.asked.unwrap_or(life.given).0).unwrap_or(i64::MAX);
+        let bytes = i64::try_from(life.asked().unwrap_or(life.given).0).unwrap_or(i64::MAX);
         let pool = model.pool(life.pool);
         let mut args = json!({
             "Device Type": 1,

@@ -31,7 +31,7 @@ pub(super) fn write(model: &Model, rows: Rows, out: &mut impl Write) -> Result<(
             }
             // As the allocation states it, which RMM's frees do.
             (Record::Free { stream, given, .. }, Some(life)) => {
-                Some(("free", hex(address(life)), life.asked.unwrap_or(given).0.to_string(), key(stream)))
+                Some(("free", hex(address(life)), life.asked().unwrap_or(given).0.to_string(), key(stream)))
             }
             (record, _) => other(model, rows, &record),
         };

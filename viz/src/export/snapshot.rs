@@ -103,7 +103,7 @@ fn write_segment<W: Write>(model: &Model, segment: &Segment, pickle: &mut Pickle
     let base = base(model, segment.pool);
     let lives = || segment.blocks.iter().map(|life| model.life(*life));
     let given: u64 = lives().map(|life| life.given.0).sum();
-    let asked: u64 = lives().map(|life| life.asked.unwrap_or(life.given).0).sum();
+    let asked: u64 = lives().map(|life| life.asked().unwrap_or(life.given).0).sum();
     pickle.open_dict()?;
     pickle.count("device", device(model, segment.pool).into())?;
     pickle.count("address", base.wrapping_add(segment.start))?;
@@ -148,7 +148,7 @@ fn block<W: Write>(
     if start >= end {
         return Ok(());
     }
-    let asked = life.map_or(0, |life| life.asked.unwrap_or(life.given).0);
+    let asked = life.map_or(0, |life| life.asked().unwrap_or(life.given).0);
     pickle.open_dict()?;
     pickle.count("address", base.wrapping_add(start))?;
     pickle.count("size", end - start)?;
@@ -214,7 +214,7 @@ fn traces(model: &Model) -> Vec<Vec<Entry>> {
                 (life.pool, vec![entry("alloc", address(life.pool, life.offset), asked.0, stream)])
             }
             (Record::Free { stream, .. }, Some(life)) => {
-                let (at, bytes) = (address(life.pool, life.offset), life.asked.unwrap_or(life.given).0);
+                let (at, bytes) = (address(life.pool, life.offset), life.asked().unwrap_or(life.given).0);
                 let of = |action| entry(action, at, bytes, stream.raw() & MASK);
                 (life.pool, vec![of("free_requested"), of("free_completed")])
             }

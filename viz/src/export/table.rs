@@ -213,7 +213,7 @@ pub(super) fn allocations(model: &Model) -> Table {
             words(model.pool(life.pool).id.to_string()),
             words(name(model.stream(life.stream).id)),
             words(Some(label.to_owned()).filter(|label| !label.is_empty())),
-            number(life.asked.map(|asked| asked.0)),
+            number(life.asked().map(|asked| asked.0)),
             number(if lacks(Fact::Rounding) { None } else { Some(life.given.0) }),
             number(if lacks(Fact::Addresses) { None } else { Some(life.offset.0) }),
             words(life.source.map(|source| source.name().to_owned())),
