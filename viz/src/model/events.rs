@@ -196,8 +196,9 @@ impl Events {
 
     pub(super) fn push(&mut self, number: u64, time: u64, kind: Kind, payload: u32) -> EventIx {
         let event = self.end();
-        self.shift_if_restarted(event, number);
-        if self.last_number().and_then(|last| last.checked_add(1)) != Some(number) {
+        let last = self.len().checked_sub(1).map(|last| self.number(EventIx::next_of(last)));
+        if last.and_then(|last| last.checked_add(1)) != Some(number) {
+            self.shift_if_restarted(event, last, number);
             self.numbers.push((event, number));
         }
         self.time.push(time);
@@ -215,15 +216,8 @@ impl Events {
         place as u32
     }
 
-    fn last_number(&self) -> Option<u64> {
-        self.len().checked_sub(1).map(|last| self.number(EventIx::next_of(last)))
-    }
-
-    fn shift_if_restarted(&mut self, event: EventIx, number: u64) {
-        let Some(last) = self.last_number() else {
-            return;
-        };
-        if number <= last {
+    fn shift_if_restarted(&mut self, event: EventIx, last: Option<u64>, number: u64) {
+        if let Some(last) = last.filter(|last| number <= *last) {
             let shift = self.shifts.last().map_or(0, |s| s.1);
             self.shifts.push((event, last.saturating_add(shift).saturating_add(1).saturating_sub(number)));
         }

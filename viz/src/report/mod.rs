@@ -110,11 +110,15 @@ impl Report {
         let model = &opened.model;
         let (peak_used, peak_reserved) = peaks(model);
         let all: Vec<PoolIx> = (0..model.pools.len()).map(PoolIx::next_of).collect();
-        let samples = sweep::samples(model);
-        let each = all.iter().zip(samples).zip(pool::Moves::of_all(model));
-        let pools: Vec<PoolReport> =
-            each.map(|((pool, samples), moves)| PoolReport::of(model, *pool, samples, &moves)).collect();
-        let (waits, host_waits) = waits::waits(model);
+        // Nothing of the one is needed for the other.
+        let (pools, floor, (waits, host_waits)) = std::thread::scope(|threads| {
+            let floor = threads.spawn(|| (floor(model, &all), waits::waits(model)));
+            let each = all.iter().zip(sweep::samples(model)).zip(pool::Moves::of_all(model));
+            let pools = each.map(|((pool, samples), moves)| PoolReport::of(model, *pool, samples, &moves));
+            let pools: Vec<PoolReport> = pools.collect();
+            let (floor, waits) = floor.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            (pools, floor, waits)
+        });
         let live = model.lives.iter().filter(|life| life.died().is_none());
         let (live_at_end, live_bytes_at_end) =
             live.fold((0, 0_u64), |(count, bytes), life| (count + 1, bytes.saturating_add(life.given.0)));
@@ -125,7 +129,7 @@ impl Report {
             nanos: span(model),
             peak_used,
             peak_reserved,
-            floor: floor(model, &all),
+            floor,
             pools,
             waits,
             host_waits,
