@@ -153,6 +153,9 @@ pub fn load(path: &Path, progress: &Progress) -> Result<Vec<u8>, SourceError> {
         let what = format!("{} (of its {} bytes, the first {SNIFFED} were looked at)", error.what, found.len());
         return Err(SourceError { what, ..error });
     }
+    // All at once, or a buffer that doubles takes more than the file. Where there is no room, reading says so.
+    let rest = found.len().saturating_sub(bytes.len() as u64);
+    let _ = usize::try_from(rest).map(|rest| bytes.try_reserve_exact(rest));
     file.read_to_end(&mut bytes).map_err(unreadable)?;
     let beside = beside(path, &bytes);
     as_log(&name, bytes, beside.as_deref(), progress)

@@ -228,7 +228,7 @@ fn amount(model: &Model, row: Row, column: usize) -> Option<u64> {
             match column {
                 0 => Some(life.id.0),
                 1 => Some(life.given.0),
-                2 => life.asked.map(|b| b.0),
+                2 => life.asked().map(|b| b.0),
                 3 => Some(life.offset.0),
                 7 => life.born().map(number),
                 8 => life.died().map(number),

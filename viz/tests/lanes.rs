@@ -23,7 +23,7 @@ fn picture(model: &Model, page: Page, change: impl FnOnce(&mut View)) -> (Scene,
 fn acts(model: &Model) -> BTreeMap<(Lane, Act), Vec<EventIx>> {
     let mut acts = BTreeMap::<(Lane, Act), Vec<EventIx>>::new();
     for event in (0..model.events.len() as u32).map(EventIx) {
-        if let (Some(lane), Some(act)) = (model.lanes.lane(event), Act::of(model.events.kind(event))) {
+        if let (Some(lane), Some(act)) = (model.lanes().lane(event), Act::of(model.events.kind(event))) {
             acts.entry((lane, act)).or_default().push(event);
         }
     }
@@ -60,9 +60,9 @@ fn arrows_lead_from_where_order_comes_to_where_it_goes() {
     let kind = |e: EventIx| model.events.kind(e).name();
     let mut found = BTreeSet::new();
     for tie in Tie::ALL {
-        let arrows = model.lanes.arrows(tie);
+        let arrows = model.lanes().arrows(tie);
         for arrow in (0..arrows.len()).map(|at| arrows.get(at)) {
-            let to = model.lanes.lane(arrow.to).unwrap();
+            let to = model.lanes().lane(arrow.to).unwrap();
             found.insert((format!("{tie:?}"), arrow.from_lane, to, kind(arrow.from), kind(arrow.to)));
         }
     }
@@ -83,7 +83,7 @@ fn a_wait_for_an_earlier_recording_has_no_arrow_from_a_later_one() {
     tape.push(Record::Recorded { event: event(0), stream: stream(0), seq: Seq(1), number: 2 });
     tape.push(Record::Waited { stream: stream(1), seq: Seq(1), event: event(0), number: 1 });
     let model = Model::of(tape.records);
-    assert!(Tie::ALL.iter().all(|tie| model.lanes.arrows(*tie).is_empty()));
+    assert!(Tie::ALL.iter().all(|tie| model.lanes().arrows(*tie).is_empty()));
 }
 
 /// A refusal in every column: mallocs and frees keep theirs.
@@ -128,7 +128,7 @@ fn nothing_that_a_stream_did_disappears() {
             }
         });
         let rects: Vec<scene::Rect> = scene.shapes.iter().flat_map(rects_of).collect();
-        let lanes = model.lanes.lanes();
+        let lanes = model.lanes().lanes();
         let high = (frame.map.area.h / lanes.len() as f32).min(130.0);
         for ((lane, act), events) in acts(&model) {
             let top = frame.map.area.y + lanes.iter().position(|l| *l == lane).unwrap() as f32 * high;

@@ -200,8 +200,8 @@ fn check(seed: u64, rounds: u64, share: f64, zoom: f64, axis: Axis, size: Size) 
                 assert!(rects(&scene, alarm).iter().any(|r| strip(&r)), "no sign at {x} in the strip");
                 let (lanes, frame, _) = picture(&model, Page::Lanes, axis, range, size);
                 let lane =
-                    model.lanes.lanes().iter().position(|lane| *lane == model.lanes.lane(event).unwrap()).unwrap();
-                let high = (frame.map.area.h / model.lanes.lanes().len() as f32).min(130.0);
+                    model.lanes().lanes().iter().position(|lane| *lane == model.lanes().lane(event).unwrap()).unwrap();
+                let high = (frame.map.area.h / model.lanes().lanes().len() as f32).min(130.0);
                 let row = Rect { y: frame.map.area.y + lane as f32 * high, h: high, ..frame.map.area };
                 let tick =
                     |r: &&Rect| row.contains(pos(r.x, r.y + r.h / 2.0)) && r.x <= x + 1.0 && x - 1.0 <= r.right();
@@ -216,7 +216,7 @@ fn check(seed: u64, rounds: u64, share: f64, zoom: f64, axis: Axis, size: Size) 
                 assert!(differs(&scene, &without, at, frame.map.area), "{plant:?}: nothing at {at:?}");
             }
         }
-        assert!(matches!(model.lanes.lane(event), Some(Lane::Stream(_)) | None) || plant == Plant::Hole);
+        assert!(matches!(model.lanes().lane(event), Some(Lane::Stream(_)) | None) || plant == Plant::Hole);
     }
 }
 

@@ -162,7 +162,7 @@ fn what_is_foretold_is_what_is_taken() {
         let (pool, stream) = (model.pool(life.pool).id, model.stream(life.stream).id);
         let mut seen: Vec<Candidate> = Vec::new();
         let outlook =
-            rebuild.candidates(pool, life.asked.expect("recorded"), stream, |c| seen.push(c)).expect("admitted");
+            rebuild.candidates(pool, life.asked().expect("recorded"), stream, |c| seen.push(c)).expect("admitted");
         assert_eq!(outlook.size, life.given, "rounded as it was");
         let end = life.end();
         let parts = || seen.iter().filter(|c| c.offset.0 < end && life.offset.0 < c.offset.0 + c.size.0);

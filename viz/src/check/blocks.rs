@@ -2,7 +2,7 @@
 
 use super::finding::{Fault, Memory, What};
 use super::judge::{Checker, Gap};
-use super::memory::{End, Life, Op};
+use super::memory::{End, Ended, Life, Noted, Op};
 use super::order::Place;
 use weir::policy::UseUntil;
 use weir::trace::{Record, Stamped};
@@ -20,7 +20,8 @@ impl Checker {
             self.judge_reuse(before, op);
         }
         let life = self.lives.len();
-        self.lives.push(Life { id, pool, memory, malloc: Some(op), uses: Vec::new(), end: End::Live, leaked: false });
+        let malloc = Noted::of(&op);
+        self.lives.push(Life { id, memory, malloc, uses: Vec::new(), ended: Ended::Not, leaked: false });
         if self.mapping_is_known(pool) && self.pools[pool].mapped.covered(start, end) < given.0 {
             self.accuse(Fault::NotMapped, Some(life), None, op, None);
         }
@@ -49,9 +50,9 @@ impl Checker {
     /// Memory of an earlier allocation is given away by `op`.
     fn judge_reuse(&mut self, before: usize, op: Op) {
         let Some(to) = op.place else { return };
-        match self.lives[before].end.clone() {
+        match self.lives[before].end(&self.order) {
             End::Live => {
-                let first = self.lives[before].malloc.unwrap_or(op);
+                let first = self.lives[before].malloc(&self.order).unwrap_or(op);
                 self.suspect(Fault::GivenTwice, Some(before), first, op, None);
             }
             End::Freed { free, uses } => {
@@ -85,9 +86,9 @@ impl Checker {
             }
             return;
         };
-        match self.lives[life].end.clone() {
+        match self.lives[life].end(&self.order) {
             End::Live => {
-                if let (Some(malloc), Some(to)) = (self.lives[life].malloc, op.place) {
+                if let (Some(malloc), Some(to)) = (self.lives[life].malloc(&self.order), op.place) {
                     self.judge_order(Fault::UseBeforeMalloc, life, malloc, to, op);
                 }
                 self.lives[life].uses.push((op, until));
@@ -118,7 +119,7 @@ impl Checker {
             self.free_unknown(op, memory, id);
             return;
         };
-        match self.lives[life].end.clone() {
+        match self.lives[life].end(&self.order) {
             End::Live => self.close(life, op),
             End::Freed { free, .. } => self.accuse(Fault::DoubleFree, Some(life), Some(free), op, None),
             End::Abandoned { with, .. } => self.accuse(Fault::PoolGone, Some(life), Some(with), op, None),
@@ -132,8 +133,8 @@ impl Checker {
         }
         let pool = self.pool(memory.pool);
         let life = self.lives.len();
-        let end = End::Freed { free: op, uses: Vec::new() };
-        self.lives.push(Life { id, pool, memory, malloc: None, uses: Vec::new(), end, leaked: false });
+        let ended = Noted::of(&op).map_or(Ended::Not, Ended::Freed);
+        self.lives.push(Life { id, memory, malloc: None, uses: Vec::new(), ended, leaked: false });
         let range = (memory.offset.0, memory.offset.0.saturating_add(memory.bytes.0));
         let _ = self.pools[pool].owners.take(range.0, range.1);
         self.settle_in(pool, life);
@@ -143,7 +144,7 @@ impl Checker {
     /// A free of a live block.
     fn close(&mut self, life: usize, free: Op) {
         let Some(to) = free.place else { return };
-        if let Some(malloc) = self.lives[life].malloc {
+        if let Some(malloc) = self.lives[life].malloc(&self.order) {
             self.judge_order(Fault::FreeBeforeMalloc, life, malloc, to, free);
         }
         let mut left = Vec::new();
@@ -156,14 +157,15 @@ impl Checker {
             if self.order.reached(to.lane, place) {
                 continue;
             }
-            left.push(used);
+            left.push((used, until));
             self.counts().told += 1;
             if self.strict() && until == UseUntil::Now {
                 self.judge_order(Fault::FreeBeforeUse, life, used, to, free);
             }
         }
-        let pool = self.lives[life].pool;
-        self.lives[life].end = End::Freed { free, uses: left };
+        let pool = self.pool(self.lives[life].memory.pool);
+        self.lives[life].uses = left;
+        self.lives[life].ended = Noted::of(&free).map_or(Ended::Not, Ended::Freed);
         self.pools[pool].live.remove(&life);
     }
 
@@ -183,7 +185,7 @@ impl Checker {
             // Uses by other devices' streams are told apart.
             let device = self.pools[pool].definition.map(|(_, _, device)| device);
             let heads = device.map_or(Vec::new(), |device| self.order.heads(device).collect());
-            self.lives[*life].end = End::Abandoned { with: op, heads };
+            self.lives[*life].ended = Ended::Abandoned(Box::new((op, heads)));
         }
         if leaked.0 > 0 && !certain {
             self.accuse(Fault::Leak, None, None, op, None);
@@ -195,7 +197,7 @@ impl Checker {
 
     /// Whether the log has everything since the malloc, and no free.
     fn surely_live(&self, life: usize) -> bool {
-        self.lives[life].malloc.is_none_or(|malloc| self.unbroken_since(malloc.at))
+        self.lives[life].malloc(&self.order).is_none_or(|malloc| self.unbroken_since(malloc.at))
     }
 
     /// `stated`: the record's own count of live bytes agrees with the blocks that are known.
@@ -203,7 +205,7 @@ impl Checker {
         if std::mem::replace(&mut self.lives[life].leaked, true) {
             return;
         }
-        match self.lives[life].malloc {
+        match self.lives[life].malloc(&self.order) {
             Some(malloc) if !stated => self.suspect(Fault::Leak, Some(life), malloc, op, None),
             first => self.accuse(Fault::Leak, Some(life), first, op, None),
         }
@@ -296,9 +298,9 @@ impl Checker {
     }
 
     fn judge_unmap(&mut self, life: usize, op: Op) {
-        match self.lives[life].end.clone() {
+        match self.lives[life].end(&self.order) {
             End::Live => {
-                let first = self.lives[life].malloc.unwrap_or(op);
+                let first = self.lives[life].malloc(&self.order).unwrap_or(op);
                 self.suspect(Fault::UnmappedInUse, Some(life), first, op, None);
             }
             End::Freed { free, uses } => {

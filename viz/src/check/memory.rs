@@ -1,11 +1,12 @@
 //! Whose memory is whose: allocations, and the pools that they are from.
 
-use super::finding::{Memory, Operation};
-use super::order::Place;
+use super::finding::{Memory, Operation, What};
+use super::order::{Order, Place};
 use foldhash::HashMap;
 use std::collections::{BTreeMap, BTreeSet};
-use weir::id::{AllocId, DeviceId};
-use weir::units::{Bytes, DevicePtr};
+use weir::id::{AllocId, DeviceId, StreamId};
+use weir::policy::UseUntil;
+use weir::units::{Bytes, DevicePtr, Nanos, Seq};
 
 /// An operation, and where it stands: in the log (definitions not counted) and on its stream.
 #[derive(Clone, Copy, Debug)]
@@ -31,19 +32,72 @@ pub(super) enum End {
     },
 }
 
+/// A malloc or free in little room, as a log holds millions of them: what it was, and its stream's lane, are known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Noted {
+    at: u64,
+    record: u64,
+    time: Nanos,
+    stream: StreamId,
+    seq: Seq,
+}
+
+impl Noted {
+    /// Of an operation on a stream.
+    pub(super) fn of(op: &Op) -> Option<Self> {
+        let Operation { record, time, stream, seq, .. } = op.shown;
+        Some(Self { at: op.at, record, time, stream: stream?, seq: seq? })
+    }
+
+    fn op(self, what: What, order: &Order) -> Op {
+        let Self { at, record, time, stream, seq } = self;
+        let place = order.known(stream).map(|lane| Place { lane, seq: seq.0 });
+        Op { at, place, shown: Operation { at, record, time, what, stream: Some(stream), seq: Some(seq) } }
+    }
+}
+
+/// How an allocation ended, in little room.
+#[derive(Clone, Debug)]
+pub(super) enum Ended {
+    Not,
+    Freed(Noted),
+    Abandoned(Box<(Op, Vec<Place>)>),
+}
+
 /// An allocation.
 #[derive(Clone, Debug)]
 pub(super) struct Life {
     pub(super) id: AllocId,
-    pub(super) pool: usize,
     pub(super) memory: Memory,
     /// Its malloc, where the log has it.
-    pub(super) malloc: Option<Op>,
-    /// Uses by other streams; a use until the free has no position before that.
-    pub(super) uses: Vec<(Op, weir::policy::UseUntil)>,
-    pub(super) end: End,
+    pub(super) malloc: Option<Noted>,
+    /// Uses by other streams, once it is freed those that the free does not come after; a use until the free has no
+    /// position before that.
+    pub(super) uses: Vec<(Op, UseUntil)>,
+    pub(super) ended: Ended,
     /// It was told that it leaked.
     pub(super) leaked: bool,
+}
+
+const _: () = assert!(size_of::<Life>() <= 160);
+
+impl Life {
+    /// Its malloc, where the log has it.
+    pub(super) fn malloc(&self, order: &Order) -> Option<Op> {
+        self.malloc.map(|noted| noted.op(What::Malloc(self.id), order))
+    }
+
+    /// How it ended.
+    pub(super) fn end(&self, order: &Order) -> End {
+        match &self.ended {
+            Ended::Not => End::Live,
+            Ended::Freed(noted) => {
+                let uses = self.uses.iter().map(|used| used.0).collect();
+                End::Freed { free: noted.op(What::Free(self.id), order), uses }
+            }
+            Ended::Abandoned(with) => End::Abandoned { with: with.0, heads: with.1.clone() },
+        }
+    }
 }
 
 /// Ranges of addresses that do not overlap, each with a value.

@@ -20,13 +20,13 @@ impl Checker {
             Refusal::Interior(ptr, start) => {
                 let op = op(self, Some(ptr));
                 let life = self.beginning_at(start).map(|(_, life)| life).unwrap_or_default();
-                let first = life.and_then(|life| self.lives[life].malloc);
+                let first = life.and_then(|life| self.lives[life].malloc(&self.order));
                 self.accuse(Fault::InsideBlock, life, first, op, None);
             }
             Refusal::OtherPool(ptr, _) => {
                 let op = op(self, Some(ptr));
                 let life = self.beginning_at(ptr).map(|(_, life)| life).unwrap_or_default();
-                let first = life.and_then(|life| self.lives[life].malloc);
+                let first = life.and_then(|life| self.lives[life].malloc(&self.order));
                 self.accuse(Fault::OtherPool, life, first, op, None);
             }
             Refusal::Stale | Refusal::Unknown => {
@@ -73,7 +73,7 @@ impl Checker {
             self.accuse(Fault::PoolGone, life, Some(ended), op, None);
             return;
         }
-        match life.map(|life| (life, self.lives[life].end.clone())) {
+        match life.map(|life| (life, self.lives[life].end(&self.order))) {
             Some((life, End::Freed { free, .. })) if verb == Verb::Use => self.judge_late_use(life, free, op),
             Some((life, End::Freed { free, .. })) => self.accuse(Fault::DoubleFree, Some(life), Some(free), op, None),
             _ => self.accuse(Fault::NotABlock, None, None, op, None),

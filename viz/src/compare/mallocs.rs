@@ -101,7 +101,7 @@ fn mallocs(model: &Model, pool: PoolIx) -> Vec<LifeIx> {
 fn walk(models: [&Model; 2], lives: [&[LifeIx]; 2], take: &mut impl FnMut(Step)) {
     let key = |side: usize, at: usize| {
         let life = models[side].life(lives[side][at]);
-        (models[side].stream(life.stream).id.raw() as u32, life.asked)
+        (models[side].stream(life.stream).id.raw() as u32, life.asked())
     };
     let (mut a, mut b) = (0, 0);
     while a < lives[0].len() && b < lives[1].len() {
@@ -135,7 +135,7 @@ impl Matched {
             (false, true) => self.won += 1,
             (true, false) => {
                 self.lost += 1;
-                let asked = one.asked.map_or(0, |asked| asked.0);
+                let asked = one.asked().map_or(0, |asked| asked.0);
                 self.lost_bytes = self.lost_bytes.saturating_add(asked);
                 let label = models[0].name(one.name).to_owned();
                 self.keep(Lost { alloc: [one.id.0, other.id.0], source: [was, is], asked, label });

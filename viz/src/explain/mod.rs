@@ -182,7 +182,7 @@ fn call(model: &Model, event: EventIx) -> Option<Call> {
                 alloc: Some(life.id.0),
                 pool: model.pool(life.pool).id,
                 stream: model.stream(life.stream).id,
-                asked: life.asked.unwrap_or(life.given),
+                asked: life.asked().unwrap_or(life.given),
                 got: Some((life.offset, life.given)),
                 source: life.source,
             })

@@ -4,13 +4,13 @@
 //!
 //! Events named `[memory]`, as Kineto writes them, say the same once more for tools that read those; weir reads them, too.
 
-use super::{base, device, refused};
+use super::{base, device, pools_by_id, refused};
 use crate::import::MEMORY;
 use crate::model::{EventIx, Fact, LifeIx, Model, Payload, PoolIx, StreamIx};
+use foldhash::HashMap;
 use serde_json::{Value, json};
-use std::collections::HashMap;
 use std::io::{Result, Write};
-use weir::id::StreamId;
+use weir::id::{PoolId, StreamId};
 use weir::trace::Record;
 
 /// The longest slice of a call. Calls have no length in the log.
@@ -20,19 +20,46 @@ const STREAMS: u64 = 0;
 
 pub(super) fn write(model: &Model, out: &mut impl Write) -> Result<()> {
     out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
-    let mut trace = Trace { model, out, first: true, calls: calls(model), flows: 0, recorded: HashMap::new() };
+    let changes = changes(model);
+    let mut trace = Trace {
+        model,
+        out,
+        first: true,
+        calls: calls(model),
+        streams: model.streams.iter().enumerate().rev().map(|(at, stream)| (stream.id, at)).collect(),
+        pools: pools_by_id(model),
+        flows: 0,
+        recorded: HashMap::default(),
+    };
+    let mut changes = changes.into_iter().peekable();
     trace.names()?;
     for at in 0..model.events.len() {
-        trace.event(EventIx::next_of(at))?;
+        let event = EventIx::next_of(at);
+        trace.event(event)?;
+        while let Some((_, pool)) = changes.next_if(|change| change.0 == event) {
+            trace.counter(event, pool)?;
+        }
     }
     trace.out.write_all(b"\n]}\n")
+}
+
+/// The records at which the sums of a pool may change, with the pool, in order; each pool begins with the log.
+fn changes(model: &Model) -> Vec<(EventIx, PoolIx)> {
+    let mut changes = Vec::new();
+    for (at, pool) in model.pools.iter().enumerate() {
+        let steps = pool.used.steps().chain(pool.reserved.steps()).map(|step| step.0);
+        changes.extend(std::iter::once(EventIx(0)).chain(steps).map(|event| (event, PoolIx::next_of(at))));
+    }
+    changes.sort_unstable();
+    changes.dedup();
+    changes
 }
 
 /// When the slice of each call begins and how long it is, so that none overlap on a stream and none begins before an
 /// earlier one.
 fn calls(model: &Model) -> HashMap<EventIx, (u64, u64)> {
-    let mut last: HashMap<StreamId, (EventIx, u64)> = HashMap::new();
-    let (mut slices, mut latest) = (HashMap::new(), 0);
+    let mut last: HashMap<StreamId, (EventIx, u64)> = HashMap::default();
+    let (mut slices, mut latest) = (HashMap::default(), 0);
     for (event, stamped) in super::records(model) {
         let Some(stream) = stream_of(&stamped.record) else { continue };
         let mut begin = stamped.time.0.max(latest);
@@ -68,6 +95,9 @@ struct Trace<'m, 'w, W: Write> {
     out: &'w mut W,
     first: bool,
     calls: HashMap<EventIx, (u64, u64)>,
+    /// The place of each stream in the model.
+    streams: HashMap<StreamId, usize>,
+    pools: HashMap<PoolId, PoolIx>,
     flows: u64,
     /// The latest recording of each event, by event and number.
     recorded: HashMap<(u64, u64), EventIx>,
@@ -125,13 +155,13 @@ impl<W: Write> Trace<'_, '_, W> {
             }
             (record, _) => self.other(event, &record, kind)?,
         }
-        self.counters(event)
+        Ok(())
     }
 
     /// A call on a stream, and the arrows that end there.
     fn slice(&mut self, event: EventIx, stream: StreamId, kind: &str, record: &Record<'_>) -> Result<()> {
         let (begin, length) = self.calls.get(&event).copied().unwrap_or_default();
-        let tid = self.model.streams.iter().position(|known| known.id == stream).unwrap_or(0);
+        let tid = self.streams.get(&stream).copied().unwrap_or(0);
         let number = self.model.events.number(event);
         let mut args = json!({ "number": number });
         if let (Record::Malloc { id, given, .. } | Record::Free { id, given, .. }, Some(args)) =
@@ -149,7 +179,7 @@ impl<W: Write> Trace<'_, '_, W> {
     fn arrow(&mut self, name: &str, from: EventIx, to: EventIx) -> Result<()> {
         let place = |event: EventIx| {
             let stream = stream_of(&self.model.record(event).record)?;
-            let tid = self.model.streams.iter().position(|known| known.id == stream)?;
+            let tid = *self.streams.get(&stream)?;
             Some((tid, self.calls.get(&event)?.0))
         };
         let (Some((from_tid, from)), Some((to_tid, to))) = (place(from), place(to)) else { return Ok(()) };
@@ -197,7 +227,7 @@ impl<W: Write> Trace<'_, '_, W> {
     fn memory(&mut self, event: EventIx, at: LifeIx, born: bool) -> Result<()> {
         let model = self.model;
         let life = model.life(at);
-        let bytes = i64::try_from(life.asked.unwrap_or(life.given).0).unwrap_or(i64::MAX);
+        let bytes = i64::try_from(life.asked().unwrap_or(life.given).0).unwrap_or(i64::MAX);
         let pool = model.pool(life.pool);
         let mut args = json!({
             "Device Type": 1,
@@ -230,7 +260,7 @@ impl<W: Write> Trace<'_, '_, W> {
             | Record::Trimmed { pool, .. } => Some(pool),
             _ => refused(record).and_then(|(pool, ..)| pool),
         };
-        let Some(pool) = pool.and_then(|pool| super::pool_of(self.model, pool)) else { return Ok(()) };
+        let Some(pool) = pool.and_then(|pool| self.pools.get(&pool).copied()) else { return Ok(()) };
         let (pid, ts) = (pool.0 + 1, micros(self.model.events.time(event)));
         let number = self.model.events.number(event);
         self.put(&json!({
@@ -238,24 +268,19 @@ impl<W: Write> Trace<'_, '_, W> {
         }))
     }
 
-    /// The pools' sums, where the record changes them.
-    fn counters(&mut self, event: EventIx) -> Result<()> {
-        let model = self.model;
-        for (at, pool) in model.pools.iter().enumerate() {
-            let (used, reserved) = (pool.used.after(event), pool.reserved.after(event));
-            let changed =
-                event == EventIx(0) || used != pool.used.before(event) || reserved != pool.reserved.before(event);
-            if !changed {
-                continue;
-            }
-            let (pid, ts) = (at + 1, micros(model.events.time(event)));
-            let mut args = json!({ "used": used });
-            if let (false, Some(args)) = (model.unrecorded.has(Fact::Reserved), args.as_object_mut()) {
-                args.insert("reserved".into(), json!(reserved));
-            }
-            self.put(&json!({ "ph": "C", "name": "memory", "pid": pid, "tid": 0, "ts": ts, "args": args }))?;
+    /// A pool's sums, where the record changes them.
+    fn counter(&mut self, event: EventIx, at: PoolIx) -> Result<()> {
+        let (model, pool) = (self.model, self.model.pool(at));
+        let (used, reserved) = (pool.used.after(event), pool.reserved.after(event));
+        if event != EventIx(0) && used == pool.used.before(event) && reserved == pool.reserved.before(event) {
+            return Ok(());
         }
-        Ok(())
+        let (pid, ts) = (at.0 + 1, micros(model.events.time(event)));
+        let mut args = json!({ "used": used });
+        if let (false, Some(args)) = (model.unrecorded.has(Fact::Reserved), args.as_object_mut()) {
+            args.insert("reserved".into(), json!(reserved));
+        }
+        self.put(&json!({ "ph": "C", "name": "memory", "pid": pid, "tid": 0, "ts": ts, "args": args }))
     }
 }
 

@@ -18,7 +18,9 @@ pub use file::{ExportError, file};
 use crate::model::{Fact, Model, PoolIx};
 use crate::origin::Origin;
 use crate::source::Opened;
+use foldhash::HashMap;
 use std::io::{self, Write};
+use weir::id::PoolId;
 use weir::trace::{Reader, Record, Stamped, text};
 
 /// A format to write.
@@ -180,9 +182,10 @@ fn device(model: &Model, pool: PoolIx) -> u32 {
     model.pool(pool).definition.map_or(0, |definition| definition.config.device.0)
 }
 
-/// The place of a pool among the model's.
-fn pool_of(model: &Model, id: weir::id::PoolId) -> Option<PoolIx> {
-    model.pools.iter().position(|pool| pool.id == id).map(PoolIx::next_of)
+/// The model's pools by their ids: of several of one id, as where a log begins again, the first.
+fn pools_by_id(model: &Model) -> HashMap<PoolId, PoolIx> {
+    // From the last on, so that the first one stays.
+    model.pools.iter().enumerate().rev().map(|(at, pool)| (pool.id, PoolIx::next_of(at))).collect()
 }
 
 /// All records of a model, with the number and time that the model gives them.
@@ -194,7 +197,7 @@ fn records(model: &Model) -> impl Iterator<Item = (crate::model::EventIx, Stampe
 }
 
 /// A refused malloc: its pool, stream and size.
-fn refused(record: &Record<'_>) -> Option<(Option<weir::id::PoolId>, Option<weir::id::StreamId>, u64)> {
+fn refused(record: &Record<'_>) -> Option<(Option<PoolId>, Option<weir::id::StreamId>, u64)> {
     match *record {
         Record::OutOfMemory { pool, stream, requested, .. } => Some((Some(pool), Some(stream), requested.0)),
         Record::Refused { verb: weir::trace::Verb::Malloc, pool, stream, size, .. } => Some((pool, stream, size.0)),

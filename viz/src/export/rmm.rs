@@ -1,9 +1,10 @@
 //! RAPIDS RMM's CSV.
 
-use super::{base, pool_of, records, refused};
-use crate::model::{Model, Payload};
+use super::{base, pools_by_id, records, refused};
+use crate::model::{Model, Payload, PoolIx};
+use foldhash::HashMap;
 use std::io::{Result, Write};
-use weir::id::StreamId;
+use weir::id::{PoolId, StreamId};
 use weir::trace::Record;
 
 /// Which rows are written.
@@ -19,6 +20,7 @@ pub(super) fn write(model: &Model, rows: Rows, out: &mut impl Write) -> Result<(
     let mut writer = csv::Writer::from_writer(out);
     writer.write_record(["Thread", "Time", "Action", "Pointer", "Size", "Stream"])?;
     let first = records(model).next().map_or(0, |(_, stamped)| stamped.time.0);
+    let pools = pools_by_id(model);
     for (event, stamped) in records(model) {
         let life = match model.events.payload(event) {
             Payload::Life(life) => Some(model.life(life)),
@@ -31,9 +33,9 @@ pub(super) fn write(model: &Model, rows: Rows, out: &mut impl Write) -> Result<(
             }
             // As the allocation states it, which RMM's frees do.
             (Record::Free { stream, given, .. }, Some(life)) => {
-                Some(("free", hex(address(life)), life.asked.unwrap_or(given).0.to_string(), key(stream)))
+                Some(("free", hex(address(life)), life.asked().unwrap_or(given).0.to_string(), key(stream)))
             }
-            (record, _) => other(model, rows, &record),
+            (record, _) => other(&pools, rows, &record),
         };
         if let Some((action, pointer, size, stream)) = row {
             let time = time_of_day(stamped.time.0.saturating_sub(first));
@@ -45,10 +47,10 @@ pub(super) fn write(model: &Model, rows: Rows, out: &mut impl Write) -> Result<(
 
 type Row = (&'static str, String, String, String);
 
-fn other(model: &Model, rows: Rows, record: &Record<'_>) -> Option<Row> {
+fn other(pools: &HashMap<PoolId, PoolIx>, rows: Rows, record: &Record<'_>) -> Option<Row> {
     if let Some((pool, stream, size)) = refused(record) {
         // Of a pool that the log defines, or it is no allocation that a replay could try.
-        pool.and_then(|pool| pool_of(model, pool))?;
+        pools.get(&pool?)?;
         return Some(("allocate failure", "(nil)".into(), size.to_string(), stream.map_or("0".into(), key)));
     }
     if rows == Rows::Own {

@@ -1,7 +1,7 @@
 //! PyTorch's memory snapshot: `segments` as they are at the log's end, and `device_traces`, what happened on each device.
 
 use super::pickle::Pickle;
-use super::{base, device, pool_of, records, refused};
+use super::{base, device, pools_by_id, records, refused};
 use crate::model::{Fact, Life, LifeIx, Model, Payload, PoolIx};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{Result, Write};
@@ -103,7 +103,7 @@ fn write_segment<W: Write>(model: &Model, segment: &Segment, pickle: &mut Pickle
     let base = base(model, segment.pool);
     let lives = || segment.blocks.iter().map(|life| model.life(*life));
     let given: u64 = lives().map(|life| life.given.0).sum();
-    let asked: u64 = lives().map(|life| life.asked.unwrap_or(life.given).0).sum();
+    let asked: u64 = lives().map(|life| life.asked().unwrap_or(life.given).0).sum();
     pickle.open_dict()?;
     pickle.count("device", device(model, segment.pool).into())?;
     pickle.count("address", base.wrapping_add(segment.start))?;
@@ -148,7 +148,7 @@ fn block<W: Write>(
     if start >= end {
         return Ok(());
     }
-    let asked = life.map_or(0, |life| life.asked.unwrap_or(life.given).0);
+    let asked = life.map_or(0, |life| life.asked().unwrap_or(life.given).0);
     pickle.open_dict()?;
     pickle.count("address", base.wrapping_add(start))?;
     pickle.count("size", end - start)?;
@@ -194,6 +194,7 @@ fn stream(model: &Model, life: &Life) -> u64 {
 fn traces(model: &Model) -> Vec<Vec<Entry>> {
     let mut devices: BTreeMap<u32, Vec<Entry>> = BTreeMap::new();
     let granules: HashMap<_, _> = model.pools.iter().map(|pool| (pool.id, pool.granularity.0)).collect();
+    let pools = pools_by_id(model);
     for (event, stamped) in records(model) {
         let life = match model.events.payload(event) {
             Payload::Life(life) => Some(model.life(life)),
@@ -214,7 +215,7 @@ fn traces(model: &Model) -> Vec<Vec<Entry>> {
                 (life.pool, vec![entry("alloc", address(life.pool, life.offset), asked.0, stream)])
             }
             (Record::Free { stream, .. }, Some(life)) => {
-                let (at, bytes) = (address(life.pool, life.offset), life.asked.unwrap_or(life.given).0);
+                let (at, bytes) = (address(life.pool, life.offset), life.asked().unwrap_or(life.given).0);
                 let of = |action| entry(action, at, bytes, stream.raw() & MASK);
                 (life.pool, vec![of("free_requested"), of("free_completed")])
             }
@@ -223,7 +224,7 @@ fn traces(model: &Model) -> Vec<Vec<Entry>> {
                 | Record::MappedInOrder { pool, offset, granules: n, .. },
                 _,
             ) => {
-                let Some(at) = pool_of(model, pool) else { continue };
+                let Some(at) = pools.get(&pool).copied() else { continue };
                 (at, vec![entry("segment_map", address(at, offset), u64::from(n) * granules[&pool], 0)])
             }
             (
@@ -231,12 +232,12 @@ fn traces(model: &Model) -> Vec<Vec<Entry>> {
                 | Record::UnmappedInOrder { pool, offset, granules: n, .. },
                 _,
             ) => {
-                let Some(at) = pool_of(model, pool) else { continue };
+                let Some(at) = pools.get(&pool).copied() else { continue };
                 (at, vec![entry("segment_unmap", address(at, offset), u64::from(n) * granules[&pool], 0)])
             }
             (record, _) => {
                 let Some((Some(pool), stream, bytes)) = refused(&record) else { continue };
-                let Some(at) = pool_of(model, pool) else { continue };
+                let Some(at) = pools.get(&pool).copied() else { continue };
                 (at, vec![entry("oom", 0, bytes, stream.map_or(0, |stream| stream.raw() & MASK))])
             }
         };

@@ -1,6 +1,6 @@
 //! A log as tables: its events, its allocations, its decisions. The schema is in `tables.md` beside this file.
 
-use super::{device, pool_of, records, refused};
+use super::{device, pools_by_id, records, refused};
 use crate::model::{Death, Fact, Kind, Model};
 use std::collections::BTreeMap;
 use weir::id::{PoolId, StreamId};
@@ -213,7 +213,7 @@ pub(super) fn allocations(model: &Model) -> Table {
             words(model.pool(life.pool).id.to_string()),
             words(name(model.stream(life.stream).id)),
             words(Some(label.to_owned()).filter(|label| !label.is_empty())),
-            number(life.asked.map(|asked| asked.0)),
+            number(life.asked().map(|asked| asked.0)),
             number(if lacks(Fact::Rounding) { None } else { Some(life.given.0) }),
             number(if lacks(Fact::Addresses) { None } else { Some(life.offset.0) }),
             words(life.source.map(|source| source.name().to_owned())),
@@ -248,6 +248,7 @@ const DECISIONS: [(&str, bool); 13] = [
 /// One row a malloc that was granted or refused, with what the pool held after it.
 pub(super) fn decisions(model: &Model) -> Table {
     let mut table = Table::new(&DECISIONS);
+    let pools = pools_by_id(model);
     let lacks = |fact| model.unrecorded.has(fact);
     for (event, stamped) in records(model) {
         type Asked = (Option<PoolId>, Option<StreamId>, u64);
@@ -259,7 +260,7 @@ pub(super) fn decisions(model: &Model) -> Table {
             },
         };
         let (pool, stream, asked) = asked;
-        let known = pool.and_then(|pool| pool_of(model, pool));
+        let known = pool.and_then(|pool| pools.get(&pool).copied());
         let life = granted.map(|life| model.life(life));
         let points = granted.filter(|_| !lacks(Fact::Source)).map(|life| {
             let points = model.waited_for(life).points.iter();

@@ -94,13 +94,14 @@ impl Live {
         self.records > self.shown && self.next.is_none_or(|next| now >= next)
     }
 
-    /// What was read so far, with what is wrong in it. Linear in all records.
+    /// What was read so far, with what is wrong in it, ready to be drawn. Linear in all records.
     #[must_use]
     pub fn opened(&mut self) -> Opened {
         let begun = Instant::now();
         let origin = self.origin.clone().unwrap_or_default();
         let mut opened = source::opened(&self.name, self.builder.clone(), origin, self.damages.clone());
         opened.model.take_findings(self.checker.so_far());
+        opened.model.prepare();
         self.shown = self.records;
         self.next = Some(Instant::now() + (begun.elapsed() * PATIENCE).max(SHORTEST));
         opened

@@ -173,7 +173,7 @@ impl Extraction<'_> {
         let stream = self.stream(self.model.stream(life.stream).id);
         let block = self.program.blocks.len();
         self.live.insert(life.id, (block, self.order.step(stream)));
-        let size = life.asked.unwrap_or(life.given).0;
+        let size = life.asked().unwrap_or(life.given).0;
         self.program.blocks.push(Block { size, stream, tie: Tie::Logged });
         let name = self.model.name(life.name);
         if !name.is_empty() {

@@ -2,14 +2,12 @@
 
 use super::blocks::Owned;
 use super::curve::Tally;
-use super::flows::Flows;
 use super::owned::owned;
 use super::owners::Spans;
 use super::stays::Stays;
-use super::summary::{Summary, Summed};
 use super::{
-    Curve, Definition, EventIx, Fact, Gap, Hole, Kind, Lanes, LifeIx, Link, MarkAt, Model, NameIx, Oddity, Pool,
-    PoolIx, Run, Stream, StreamIx, Unrecorded,
+    Curve, Definition, EventIx, Fact, Gap, Hole, Kind, LifeIx, MarkAt, Model, NameIx, Oddity, Pool, PoolIx, Run,
+    Stream, StreamIx, Unrecorded,
 };
 use foldhash::HashMap;
 use weir::driver::{DriverCall, Properties};
@@ -85,7 +83,7 @@ impl Builder {
             other => {
                 let owned = owned(other);
                 self.apply(event, &owned);
-                self.model.events.keep(owned)
+                self.model.events.keep(&owned)
             }
         };
         self.model.events.push(stamped.number, stamped.time.0, kind, payload);
@@ -148,20 +146,6 @@ impl Builder {
         self.model.uses.sort_unstable();
         let streams = order.into_iter().map(StreamIx::next_of);
         self.model.allocating = streams.filter(|at| self.model.stream(*at).mallocs > 0).collect();
-        self.link_forward();
-        let model = &self.model;
-        // Neither needs the other.
-        let (lanes, (flows, summaries)) = std::thread::scope(|threads| {
-            let others = threads.spawn(|| {
-                let pools = (0..model.pools.len()).map(PoolIx::next_of);
-                (Flows::build(model), pools.map(|pool| Summary::build(model, pool, Summed::Stream)).collect::<Vec<_>>())
-            });
-            (Lanes::build(model), others.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-        });
-        (self.model.lanes, self.model.flows) = (lanes, flows);
-        for (pool, summary) in self.model.pools.iter_mut().zip(summaries) {
-            pool.summary = summary;
-        }
         self.model
     }
 
@@ -202,30 +186,6 @@ impl Builder {
         pool.lives = lives;
         pool.stays = Stays::build(&self.model.lives, &pool.lives, unordered);
         pool.owned = std::mem::take(&mut making.owned);
-    }
-
-    /// Turns "came from" around.
-    fn link_forward(&mut self) {
-        let lives = self.model.lives.len();
-        let mut count = vec![0_u32; lives + 1];
-        for link in &self.model.links {
-            count[link.life.at() + 1] += 1;
-        }
-        for at in 0..lives {
-            count[at + 1] += count[at];
-        }
-        let mut next = count.clone();
-        let nobody = Link { life: LifeIx(0), bytes: 0 };
-        let mut later = vec![nobody; self.model.links.len()];
-        for (at, life) in self.model.lives.iter().enumerate() {
-            let (from, length) = life.from;
-            for link in &self.model.links[from as usize..(from + length) as usize] {
-                let slot = &mut next[link.life.at()];
-                later[*slot as usize] = Link { life: LifeIx::next_of(at), bytes: link.bytes };
-                *slot += 1;
-            }
-        }
-        (self.model.later, self.model.later_of) = (later, count);
     }
 
     pub(super) fn odd(&mut self, event: EventIx, what: impl FnOnce() -> String) {
@@ -334,7 +294,6 @@ impl Builder {
             covered: Vec::new(),
             holes: Vec::new(),
             stays: Stays::default(),
-            summary: Summary::default(),
             summaries: Default::default(),
             owned: Owned::default(),
             waits: Vec::new(),
@@ -358,7 +317,7 @@ impl Builder {
             _ => self.label(label),
         };
         self.model.marks.push(MarkAt { event, name });
-        self.model.events.keep(Record::Mark { label, name: "" })
+        self.model.events.keep(&Record::Mark { label, name: "" })
     }
 
     fn apply(&mut self, event: EventIx, record: &Record<'static>) {

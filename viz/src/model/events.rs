@@ -1,6 +1,7 @@
 //! The log's records in order: number, time, kind, and where the rest of each is kept.
 
-use super::compact::Compact;
+use super::packed::Packed;
+use super::times::Times;
 use super::{EventIx, LifeIx};
 use weir::trace::Record;
 
@@ -64,10 +65,13 @@ kinds! {
 pub struct Events {
     /// From this record on, the numbers count up from that one, up to the next entry.
     numbers: Vec<(EventIx, u64)>,
-    time: Vec<u64>,
+    time: Times,
     kind: Vec<Kind>,
+    /// A life, or a place among the others: its lower half.
     payload: Vec<u32>,
-    others: Compact,
+    others: Packed,
+    /// The records from which on the places' upper half is one more.
+    carries: Vec<EventIx>,
     /// From this record on, the numbers are shifted by so much on the axis: a log that begins again continues.
     shifts: Vec<(EventIx, u64)>,
 }
@@ -111,7 +115,7 @@ impl Events {
     /// The clock in nanoseconds, never going back.
     #[must_use]
     pub fn time(&self, event: EventIx) -> u64 {
-        self.time[event.at()]
+        self.time.of(event)
     }
 
     /// The kind.
@@ -132,7 +136,10 @@ impl Events {
         let payload = self.payload[event.at()];
         match self.kind(event) {
             Kind::Malloc | Kind::Free => Payload::Life(LifeIx(payload)),
-            kind => Payload::Other(self.others.get(kind, payload as usize)),
+            _ => {
+                let upper = self.carries.partition_point(|from| *from <= event) as u64;
+                Payload::Other(self.others.get((upper << 32) | u64::from(payload)))
+            }
         }
     }
 
@@ -140,7 +147,7 @@ impl Events {
     #[must_use]
     pub fn position(&self, axis: Axis, event: EventIx) -> u64 {
         match axis {
-            Axis::Time => self.time(event) - self.time[0],
+            Axis::Time => self.time(event) - self.time(EventIx(0)),
             Axis::Record => {
                 let shift = match self.shifts.partition_point(|s| s.0 <= event) {
                     0 => 0,
@@ -189,30 +196,28 @@ impl Events {
 
     pub(super) fn push(&mut self, number: u64, time: u64, kind: Kind, payload: u32) -> EventIx {
         let event = self.end();
-        self.shift_if_restarted(event, number);
-        if self.last_number().and_then(|last| last.checked_add(1)) != Some(number) {
+        let last = self.len().checked_sub(1).map(|last| self.number(EventIx::next_of(last)));
+        if last.and_then(|last| last.checked_add(1)) != Some(number) {
+            self.shift_if_restarted(event, last, number);
             self.numbers.push((event, number));
         }
-        self.time.push(time.max(self.time.last().copied().unwrap_or(0)));
+        self.time.push(time);
         self.kind.push(kind);
         self.payload.push(payload);
         event
     }
 
     /// The place where a record is kept that is no malloc or free.
-    pub(super) fn keep(&mut self, record: Record<'static>) -> u32 {
-        EventIx::next_of(self.others.keep(record)).0
+    pub(super) fn keep(&mut self, record: &Record<'_>) -> u32 {
+        let place = self.others.keep(record);
+        if place >> 32 > self.carries.len() as u64 {
+            self.carries.push(self.end());
+        }
+        place as u32
     }
 
-    fn last_number(&self) -> Option<u64> {
-        self.len().checked_sub(1).map(|last| self.number(EventIx::next_of(last)))
-    }
-
-    fn shift_if_restarted(&mut self, event: EventIx, number: u64) {
-        let Some(last) = self.last_number() else {
-            return;
-        };
-        if number <= last {
+    fn shift_if_restarted(&mut self, event: EventIx, last: Option<u64>, number: u64) {
+        if let Some(last) = last.filter(|last| number <= *last) {
             let shift = self.shifts.last().map_or(0, |s| s.1);
             self.shifts.push((event, last.saturating_add(shift).saturating_add(1).saturating_sub(number)));
         }

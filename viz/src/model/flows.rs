@@ -131,7 +131,7 @@ impl Model {
     pub fn streams_of(&self, party: Party) -> &[StreamIx] {
         match party {
             Party::Nobody => &[],
-            Party::Streams(first, last) => self.flows.by_rank.get(first as usize..=last as usize).unwrap_or_default(),
+            Party::Streams(first, last) => self.flows().by_rank.get(first as usize..=last as usize).unwrap_or_default(),
         }
     }
 
@@ -145,10 +145,10 @@ impl Model {
             (from.0..to.0).for_each(|at| add(self, EventIx(at), &mut sums, |rank| rank));
             return self.few(sums);
         }
-        let wide = self.flows.wide;
+        let wide = self.flows().wide;
         let rest = (from.at()..first * BLOCK).chain(past * BLOCK..to.at());
         rest.for_each(|at| add(self, EventIx::next_of(at), &mut sums, |rank| group(rank, wide)));
-        for (key, amount) in self.flows.blocks[first..past].iter().flatten() {
+        for (key, amount) in self.flows().blocks[first..past].iter().flatten() {
             let sum = sums.entry(*key).or_default();
             *sum = sum.and(*amount);
         }

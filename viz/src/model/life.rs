@@ -43,8 +43,8 @@ pub struct Life {
     pub pool: PoolIx,
     /// Its id, counted by the runtime.
     pub id: AllocId,
-    /// What was asked for; `None` where the malloc is not recorded.
-    pub asked: Option<Bytes>,
+    /// See [`asked`](Self::asked).
+    pub(super) asked: Bytes,
     /// What it got.
     pub given: Bytes,
     /// From the pool's base.
@@ -63,12 +63,22 @@ pub struct Life {
     pub birth: Birth,
     /// How it ended.
     pub death: Death,
-    pub(super) points: (u32, u8),
-    pub(super) epoch: u64,
-    pub(super) from: (u32, u32),
+    /// Where its points begin; they end where the next life's begin.
+    pub(super) points: u32,
+    /// Where its links begin.
+    pub(super) from: u32,
 }
 
 impl Life {
+    /// What was asked for; `None` where the malloc is not recorded.
+    #[must_use]
+    pub const fn asked(&self) -> Option<Bytes> {
+        match self.birth {
+            Birth::Malloc(_) => Some(self.asked),
+            Birth::NotRecorded(_) => None,
+        }
+    }
+
     /// The first address past it, from the pool's base.
     #[must_use]
     pub const fn end(&self) -> u64 {

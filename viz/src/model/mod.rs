@@ -2,7 +2,6 @@
 
 mod blocks;
 mod build;
-mod compact;
 mod curve;
 mod events;
 mod findings;
@@ -10,10 +9,12 @@ mod flows;
 mod groups;
 mod index;
 mod lanes;
+mod later;
 mod life;
 mod moves;
 mod owned;
 mod owners;
+mod packed;
 mod pool;
 mod presence;
 #[cfg(test)]
@@ -22,6 +23,7 @@ mod settle;
 mod stated;
 mod stays;
 mod summary;
+mod times;
 mod unrecorded;
 
 pub use blocks::FreeBlock;
@@ -33,6 +35,7 @@ pub use flows::{Amount, Handed, Party, relied_on};
 pub use groups::{By, Group, Groups, Held, MOST_GROUPS, Span, total};
 pub use index::{EventIx, FindingIx, LifeIx, NameIx, PoolIx, StreamIx};
 pub use lanes::{Act, Arrow, Arrows, Lane, Lanes, Tie};
+use later::Later;
 pub use life::{Birth, Death, Life, WaitedFor};
 pub use moves::Move;
 pub use owners::Link;
@@ -114,16 +117,16 @@ pub struct Model {
     pub findings: Findings,
     /// What the log lacks throughout: it was translated from another allocator's.
     pub unrecorded: Unrecorded,
-    /// What each stream did, and what orders one after another.
-    pub lanes: Lanes,
     /// The version that wrote the log.
     pub version: Option<(u16, u16, u16)>,
-    flows: flows::Flows,
+    lanes: OnceLock<Lanes>,
+    flows: OnceLock<flows::Flows>,
     names: Vec<String>,
     points: Vec<Point>,
+    /// Of the lives that waited for more points than fit: the epochs.
+    epochs: Vec<(LifeIx, u64)>,
     links: Vec<Link>,
-    later: Vec<Link>,
-    later_of: Vec<u32>,
+    later: OnceLock<Later>,
     uses: Vec<(LifeIx, EventIx)>,
     /// The same by record.
     used_at: Vec<(EventIx, LifeIx)>,
@@ -145,6 +148,36 @@ impl Model {
             builder.push(&record);
         }
         builder.finish()
+    }
+
+    /// Works out what pictures are drawn from, which would be waited for once it is asked for: what a window calls before
+    /// it shows anything. O(n log n).
+    pub fn prepare(&self) {
+        // Neither needs the other.
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                self.flows();
+                self.later();
+                (0..self.pools.len()).for_each(|pool| {
+                    self.summary(PoolIx::next_of(pool), Summed::Stream);
+                });
+            });
+            let _ = self.lanes();
+        });
+    }
+
+    /// What each stream did, and what orders one after another.
+    #[must_use]
+    pub fn lanes(&self) -> &Lanes {
+        self.lanes.get_or_init(|| Lanes::build(self))
+    }
+
+    fn flows(&self) -> &flows::Flows {
+        self.flows.get_or_init(|| flows::Flows::build(self))
+    }
+
+    fn later(&self) -> &Later {
+        self.later.get_or_init(|| Later::build(self))
     }
 
     /// The life.
@@ -206,23 +239,22 @@ impl Model {
     /// What the life's malloc waited for.
     #[must_use]
     pub fn waited_for(&self, life: LifeIx) -> WaitedFor<'_> {
-        let life = self.life(life);
-        let (at, length) = (life.points.0 as usize, usize::from(life.points.1));
-        WaitedFor { points: &self.points[at..at + length], epoch: life.epoch }
+        let next = self.lives.get(life.at() + 1).map_or(self.points.len(), |next| next.points as usize);
+        let epoch = self.epochs.binary_search_by_key(&life, |epoch| epoch.0).map_or(0, |at| self.epochs[at].1);
+        WaitedFor { points: &self.points[self.life(life).points as usize..next], epoch }
     }
 
     /// The allocations that had some of its bytes before, since those were last mapped; in address order.
     #[must_use]
     pub fn came_from(&self, life: LifeIx) -> &[Link] {
-        let (at, length) = self.life(life).from;
-        &self.links[at as usize..(at + length) as usize]
+        let next = self.lives.get(life.at() + 1).map_or(self.links.len(), |next| next.from as usize);
+        &self.links[self.life(life).from as usize..next]
     }
 
     /// The allocations that got some of its bytes next, in the order of their mallocs.
     #[must_use]
     pub fn went_to(&self, life: LifeIx) -> &[Link] {
-        let range = self.later_of[life.at()]..self.later_of[life.at() + 1];
-        &self.later[range.start as usize..range.end as usize]
+        self.later().of(life)
     }
 
     /// The recorded uses of the life by other streams.
@@ -303,7 +335,7 @@ impl Model {
             stream: self.stream(life.stream).id,
             seq: life.seq,
             id: life.id,
-            asked: life.asked.unwrap_or(life.given),
+            asked: life.asked().unwrap_or(life.given),
             given: life.given,
             offset: life.offset,
             source: life.source.unwrap_or(weir::trace::Source::Grow),

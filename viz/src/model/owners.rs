@@ -2,6 +2,7 @@
 
 use super::LifeIx;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// A part of an allocation's bytes, and the allocation that had them before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,16 +40,20 @@ impl<T: Copy> Spans<T> {
         if start >= end {
             return Vec::new();
         }
+        // Most are taken as they were put.
+        if let Entry::Occupied(run) = self.runs.entry(start)
+            && run.get().0 == end
+        {
+            return vec![Span { start, end, value: run.remove().1 }];
+        }
         let first = self.runs.range(..=start).next_back().map_or(start, |(at, _)| *at);
-        let met: Vec<u64> = self.runs.range(first..end).map(|(at, _)| *at).collect();
+        let met = self.runs.range(first..end).filter(|(_, (stop, _))| *stop > start);
+        let met: Vec<u64> = met.map(|(at, _)| *at).collect();
         let mut taken = Vec::new();
         for at in met {
             let Some(&(stop, value)) = self.runs.get(&at) else {
                 continue;
             };
-            if stop <= start {
-                continue;
-            }
             self.runs.remove(&at);
             if at < start {
                 self.runs.insert(at, (start, value));

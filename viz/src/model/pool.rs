@@ -111,9 +111,8 @@ pub struct Pool {
     /// Addresses that were unmapped for a while.
     pub holes: Vec<Hole>,
     pub(super) stays: Stays,
-    pub(super) summary: Summary,
-    /// The same by label, source and length, once those were asked for.
-    pub(super) summaries: [OnceLock<Summary>; 3],
+    /// By stream, label, source and length, once those were asked for.
+    pub(super) summaries: [OnceLock<Summary>; 4],
     pub(super) owned: Owned,
     /// Its own waits on the host; see [`Model::syncs`](super::Model::syncs).
     pub(super) waits: Vec<EventIx>,

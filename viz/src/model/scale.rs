@@ -42,7 +42,7 @@ fn entries(model: &Model) -> usize {
         all + pool.lives.len() + pool.runs.len()
     };
     let shared = [model.syncs.len(), model.refusals.len(), model.lives.len(), model.uses.len(), model.points.len()];
-    let links = model.links.len() + model.later.len() + model.later_of.len();
+    let links = model.links.len() + model.later().links.len() + model.later().of.len();
     model.events.len() + shared.iter().sum::<usize>() + links + model.pools.iter().map(of_pool).sum::<usize>()
 }
 
@@ -70,4 +70,4 @@ fn signs_that_concern_all_pools_are_those_since_the_pools_first_record() {
 }
 
 /// A log holds millions of lives.
-const _: () = assert!(size_of::<Life>() <= 144);
+const _: () = assert!(size_of::<Life>() <= 104);

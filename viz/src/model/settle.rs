@@ -18,12 +18,12 @@ impl Builder {
         self.model.streams[stream.at()].mallocs += 1;
         let life = LifeIx::next_of(self.model.lives.len());
         let from = self.settle_in(event, pool, life, offset.0, offset.0.saturating_add(given.0));
-        let points = self.keep_points(&points);
+        let points = self.keep_points(life, &points);
         let recorded = Some(source).filter(|_| !self.model.unrecorded.has(Fact::Source));
         self.model.lives.push(Life {
             pool,
             id,
-            asked: Some(asked),
+            asked,
             given,
             offset,
             stream,
@@ -33,8 +33,7 @@ impl Builder {
             source: recorded,
             birth: Birth::Malloc(event),
             death: Death::Live,
-            points: points.0,
-            epoch: points.1,
+            points,
             from,
         });
         self.alive.insert(id, life);
@@ -49,8 +48,8 @@ impl Builder {
         life.0
     }
 
-    /// Takes the addresses for a new life; answers the range of its links.
-    fn settle_in(&mut self, event: EventIx, pool: PoolIx, life: LifeIx, start: u64, end: u64) -> (u32, u32) {
+    /// Takes the addresses for a new life; answers where its links begin.
+    fn settle_in(&mut self, event: EventIx, pool: PoolIx, life: LifeIx, start: u64, end: u64) -> u32 {
         let making = &mut self.making[pool.at()];
         let trespassed = making.live.take(start, end);
         making.live.put(start, end, life);
@@ -68,7 +67,7 @@ impl Builder {
                 None => self.model.links.push(Link { life: value, bytes }),
             }
         }
-        (LifeIx::next_of(at).0, LifeIx::next_of(self.model.links.len() - at).0)
+        LifeIx::next_of(at).0
     }
 
     /// A life whose addresses are given away must have ended without a record: in the first missing records after its
@@ -117,11 +116,14 @@ impl Builder {
         }
     }
 
-    fn keep_points(&mut self, points: &Points) -> ((u32, u8), u64) {
+    /// Answers where they begin.
+    fn keep_points(&mut self, life: LifeIx, points: &Points) -> u32 {
         let at = EventIx::next_of(self.model.points.len()).0;
         self.model.points.extend(points.list.iter().flatten());
-        let length = self.model.points.len() - at as usize;
-        ((at, u8::try_from(length).unwrap_or(0)), points.epoch)
+        if points.epoch != 0 {
+            self.model.epochs.push((life, points.epoch));
+        }
+        at
     }
 
     pub(super) fn free(&mut self, event: EventIx, record: &Record<'_>) -> u32 {
@@ -164,7 +166,7 @@ impl Builder {
         self.model.lives.push(Life {
             pool,
             id,
-            asked: None,
+            asked: given,
             given,
             offset,
             stream,
@@ -174,9 +176,8 @@ impl Builder {
             source: None,
             birth: Birth::NotRecorded(since),
             death: Death::Live,
-            points: (0, 0),
-            epoch: 0,
-            from: (0, 0),
+            points: EventIx::next_of(self.model.points.len()).0,
+            from: LifeIx::next_of(self.model.links.len()).0,
         });
         if gap.is_none() {
             self.odd(event, || format!("allocation {id} is freed, but its malloc is not in the log"));

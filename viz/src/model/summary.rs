@@ -183,15 +183,9 @@ fn split(life: &Life, at: LifeIx, (row, records, key): (u64, u32, u32), found: &
 }
 
 impl Model {
-    /// Other than by stream, it is worked out when it is first asked for.
-    fn summary(&self, pool: PoolIx, by: Summed) -> &Summary {
-        let of = self.pool(pool);
-        match by {
-            Summed::Stream => &of.summary,
-            Summed::Label | Summed::Source | Summed::Length => {
-                of.summaries[by as usize - 1].get_or_init(|| Summary::build(self, pool, by))
-            }
-        }
+    /// Worked out when it is first asked for.
+    pub(super) fn summary(&self, pool: PoolIx, by: Summed) -> &Summary {
+        self.pool(pool).summaries[by as usize].get_or_init(|| Summary::build(self, pool, by))
     }
 
     /// What is to be drawn of a pool for the records `from..to`: allocations one by one, but for those that `fine` says

@@ -135,7 +135,7 @@ impl<'m> Calls<'m> {
         let (pool, stream) = (self.model.pool(life.pool), self.model.stream(life.stream).id);
         let name = self.model.name(life.name);
         let label = if name.is_empty() { LabelId::NONE } else { runtime.label(name).unwrap_or(LabelId::NONE) };
-        let asked = life.asked.unwrap_or(life.given);
+        let asked = life.asked().unwrap_or(life.given);
         if let Ok(ptr) = runtime.malloc_labelled(pool.id, asked, stream, label) {
             self.live.insert(life.id, ptr);
         }

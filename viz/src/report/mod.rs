@@ -86,20 +86,16 @@ pub struct Report {
     pub unrecorded: Unrecorded,
 }
 
-/// Opens and checks a part of the log at this path, both at once, and reports on it.
+/// Opens and checks a part of the log at this path, one after the other, so that only one of them takes memory, and
+/// reports on it.
 ///
 /// # Errors
 /// It does not exist, cannot be read, is empty, or is no log; there is no such part; or it was stopped.
 pub fn open(log: &Path, part: &Part, progress: &Progress) -> Result<(Opened, Report), SourceError> {
-    let (name, bytes) = (log.display().to_string(), source::load_part(log, part, progress)?);
-    let (mut opened, checked) = std::thread::scope(|threads| {
-        let checked = threads.spawn(|| check::read_with(&name, &bytes, Told::Accept, progress));
-        let opened = source::read_file(log, &bytes, progress)?;
-        match checked.join() {
-            Ok(report) => Ok((opened, report?)),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    })?;
+    let bytes = source::load_part(log, part, progress)?;
+    let checked = check::read_with(&log.display().to_string(), &bytes, Told::Accept, progress)?;
+    let mut opened = source::read_file(log, &bytes, progress)?;
+    drop(bytes);
     let _task = progress.begin("reporting", Unit::Nothing, None);
     let report = Report::of(&opened, &checked);
     opened.model.take_findings(checked);
@@ -114,11 +110,15 @@ impl Report {
         let model = &opened.model;
         let (peak_used, peak_reserved) = peaks(model);
         let all: Vec<PoolIx> = (0..model.pools.len()).map(PoolIx::next_of).collect();
-        let samples = sweep::samples(model);
-        let each = all.iter().zip(samples).zip(pool::Moves::of_all(model));
-        let pools: Vec<PoolReport> =
-            each.map(|((pool, samples), moves)| PoolReport::of(model, *pool, samples, &moves)).collect();
-        let (waits, host_waits) = waits::waits(model);
+        // Nothing of the one is needed for the other.
+        let (pools, floor, (waits, host_waits)) = std::thread::scope(|threads| {
+            let floor = threads.spawn(|| (floor(model, &all), waits::waits(model)));
+            let each = all.iter().zip(sweep::samples(model)).zip(pool::Moves::of_all(model));
+            let pools = each.map(|((pool, samples), moves)| PoolReport::of(model, *pool, samples, &moves));
+            let pools: Vec<PoolReport> = pools.collect();
+            let (floor, waits) = floor.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            (pools, floor, waits)
+        });
         let live = model.lives.iter().filter(|life| life.died().is_none());
         let (live_at_end, live_bytes_at_end) =
             live.fold((0, 0_u64), |(count, bytes), life| (count + 1, bytes.saturating_add(life.given.0)));
@@ -129,7 +129,7 @@ impl Report {
             nanos: span(model),
             peak_used,
             peak_reserved,
-            floor: floor(model, &all),
+            floor,
             pools,
             waits,
             host_waits,

@@ -183,7 +183,7 @@ pub(super) fn holders(model: &Model, at: PoolIx, peak: Peak) -> (Vec<Holder>, u6
         let (bytes, blocks) = found.entry(key).or_default();
         *bytes = bytes.saturating_add(life.given.0);
         *blocks += 1;
-        asked = asked.saturating_add(life.asked.unwrap_or(life.given).0);
+        asked = asked.saturating_add(life.asked().unwrap_or(life.given).0);
     }
     let holder = |((name, stream), (bytes, blocks)): (_, (u64, u64))| {
         let label = Some(model.name(name)).filter(|name| !name.is_empty()).map(str::to_owned);

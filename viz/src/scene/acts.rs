@@ -97,7 +97,7 @@ fn single(context: &Context<'_>, rows: &Rows) -> Ticks {
     let mut ticks = Ticks::new();
     for event in (first.0..past.0).map(EventIx) {
         let Some(act) = Act::of(model.events.kind(event)) else { continue };
-        let Some((lane, middle)) = model.lanes.lane(event).and_then(|lane| Some((lane, rows.middle(lane)?))) else {
+        let Some((lane, middle)) = model.lanes().lane(event).and_then(|lane| Some((lane, rows.middle(lane)?))) else {
             continue;
         };
         let band = if act == Act::Refused { ALONE } else { band(act) };
@@ -149,7 +149,7 @@ impl Grid {
         rows.lanes.iter().enumerate().for_each(|(row, lane)| lanes[row_of(row)] = *lane);
         let mut grid = Self { columns: columns.len() - 1, height, acts: vec![0; (columns.len() - 1) * count], lanes };
         for (column, pair) in columns.windows(2).enumerate() {
-            context.model.lanes.each_in(context.model, pair[0], pair[1], |lane, acts| {
+            context.model.lanes().each_in(context.model, pair[0], pair[1], |lane, acts| {
                 if let Some(row) = rows.row(lane) {
                     grid.acts[row_of(row) * grid.columns + column] |= acts;
                 }

@@ -284,7 +284,7 @@ fn life_details(model: &Model, at: LifeIx) -> Vec<Line> {
         lines.push(line("label", label));
     }
     lines.push(line("size", ticks::bytes_exact(life.given.0)));
-    lines.push(match life.asked {
+    lines.push(match life.asked() {
         Some(asked) => line("asked", ticks::bytes_exact(asked.0)),
         None => line("asked", "not recorded"),
     });

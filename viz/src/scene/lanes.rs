@@ -59,7 +59,7 @@ fn under(model: &Model, view: &View, frame: &Frame, at: Pos) -> Option<EventIx> 
         let x = frame.map.x.pixel(model.events.position(view.axis, *event) as f64);
         (x + half(frame.map.x) - at.x).abs()
     };
-    let near = model.lanes.around(lane, here).into_iter().flatten();
+    let near = model.lanes().around(lane, here).into_iter().flatten();
     near.min_by(|a, b| away(a).total_cmp(&away(b))).filter(|event| away(event) <= NEAR.max(2.0 * half(frame.map.x)))
 }
 
@@ -132,7 +132,7 @@ fn arrows(context: &Context<'_>, paint: &mut Paint, rows: &Rows) {
 /// All that lead to records in sight; where those are many, some of every part of the axis, first those that each part
 /// begins with. And those that leave the picture at its right.
 fn lines(context: &Context<'_>, rows: &Rows, tie: Tie) -> Vec<Drawn> {
-    let arrows = context.model.lanes.arrows(tie);
+    let arrows = context.model.lanes().arrows(tie);
     let (first, past) = in_view(context);
     let (at, end) = (arrows.first_to(first), arrows.first_to(past));
     let (begin, finish) = at_signs(tie);
@@ -140,7 +140,7 @@ fn lines(context: &Context<'_>, rows: &Rows, tie: Tie) -> Vec<Drawn> {
     let line = |at: usize| {
         let arrow = arrows.get(at);
         let from = rows.middle(arrow.from_lane)? + begin * rows.high;
-        let to = rows.middle(context.model.lanes.lane(arrow.to)?)? + finish * rows.high;
+        let to = rows.middle(context.model.lanes().lane(arrow.to)?)? + finish * rows.high;
         clipped([pos(context.x_of(arrow.from) + half, from), pos(context.x_of(arrow.to) + half, to)], rows.area)
     };
     let every = ((end - at) / MOST_ARROWS + 1).next_power_of_two();

@@ -25,7 +25,7 @@ impl Rows {
     /// The host on top, the streams below by their ids: all of them where there is room for their names, else those that
     /// did anything in sight.
     pub(super) fn of(model: &Model, view: &View, area: Rect) -> Self {
-        let mut lanes = model.lanes.lanes().to_vec();
+        let mut lanes = model.lanes().lanes().to_vec();
         if lanes.len() as f32 * NAMED > area.h {
             lanes = in_sight(model, view);
         }
@@ -63,11 +63,11 @@ fn in_sight(model: &Model, view: &View) -> Vec<Lane> {
     let (events, axis) = (&model.events, view.axis);
     let (first, past) = (events.first_from(axis, view.x.from), events.first_from(axis, view.x.to));
     let (mut host, mut seen) = (false, vec![false; model.streams.len()]);
-    model.lanes.each_in(model, first, past, |lane, _| match lane {
+    model.lanes().each_in(model, first, past, |lane, _| match lane {
         Lane::Host => host = true,
         Lane::Stream(stream) => seen[stream.at()] = true,
     });
-    let all = model.lanes.lanes().iter().copied();
+    let all = model.lanes().lanes().iter().copied();
     all.filter(|lane| match lane {
         Lane::Host => host,
         Lane::Stream(stream) => seen[stream.at()],

@@ -21,7 +21,9 @@ pub(crate) struct Loaded {
 impl Loaded {
     fn of(file: &Path, picture: &Picture, progress: &Progress) -> Result<Self, SourceError> {
         let bytes = source::load_part(file, &picture.part, progress)?;
-        Ok(Self { opened: source::read_file(file, &bytes, progress)?, bytes })
+        let opened = source::read_file(file, &bytes, progress)?;
+        opened.model.prepare();
+        Ok(Self { opened, bytes })
     }
 }
 

@@ -71,6 +71,7 @@ pub(crate) fn measure(file: &Path, mut told: impl FnMut(&str)) -> Result<Figures
     let progress = Progress::default();
     let bytes = source::load(file, &progress)?;
     let opened = source::read_file(file, &bytes, &progress)?;
+    opened.model.prepare();
     let picture = Picture::default();
     let document = Document::new(Loaded { opened, bytes }, file.to_owned(), picture.clone()).map_err(|error| {
         SourceError { name: file.display().to_string(), what: error.to_string(), advice: String::new() }
