@@ -4,9 +4,9 @@
 //! log holds: there may be a hundred thousand streams.
 
 use super::presence::Presence;
-use super::{EventIx, Kind, Model, Payload, StreamIx};
+use super::{EventIx, Kind, Model, Payload, PoolIx, StreamIx};
 use foldhash::HashMap;
-use weir::id::{EventId, StreamId};
+use weir::id::{EventId, PoolId, StreamId};
 use weir::trace::Record;
 
 /// Who acts.
@@ -177,11 +177,17 @@ impl Lane {
     }
 }
 
+/// A lane, and the pool that something on it is about; what orders streams is about none.
+type Part = (Lane, Option<PoolIx>);
+
 /// The lanes of a log.
 #[derive(Clone, Debug, Default)]
 pub struct Lanes {
-    /// The lane of each record.
+    /// The part of each record by its place in the list and 1; 0: it is no lane's.
     of: Vec<u32>,
+    parts: Vec<Part>,
+    /// The place of each.
+    places: HashMap<Part, u32>,
     /// Who did what in which records.
     acts: Presence,
     /// All lanes on which anything was done.
@@ -199,15 +205,33 @@ impl Lanes {
     /// Who acts in the record; `None` where it is no lane's.
     #[must_use]
     pub fn lane(&self, event: EventIx) -> Option<Lane> {
-        Lane::of_code(self.of[event.at()])
+        self.part(self.of[event.at()]).map(|part| part.0)
     }
 
-    /// Tells who did what in the records `from..to`: lanes, and their acts as bits (see [`Act::bit`]). A lane may be told
-    /// several times. O(log n) times the lanes in a block.
-    pub fn each_in(&self, model: &Model, from: EventIx, to: EventIx, mut tell: impl FnMut(Lane, u16)) {
+    fn part(&self, code: u32) -> Option<Part> {
+        self.parts.get((code as usize).checked_sub(1)?).copied()
+    }
+
+    /// Whether the record is about this pool, or about none.
+    #[must_use]
+    pub fn concerns(&self, event: EventIx, pool: PoolIx) -> bool {
+        self.part(self.of[event.at()]).is_some_and(|part| part.1.is_none_or(|of| of == pool))
+    }
+
+    /// Tells who did what with a pool in the records `from..to`, and what orders the streams: lanes, and their acts as bits
+    /// (see [`Act::bit`]). A lane may be told several times. O(log n) times the lanes in a block.
+    pub fn each_in(
+        &self,
+        model: &Model,
+        pool: PoolIx,
+        (from, to): (EventIx, EventIx),
+        mut tell: impl FnMut(Lane, u16),
+    ) {
         let single = |at: usize| (self.of[at], Act::bit_of(model.events.kind(EventIx::next_of(at))));
-        self.acts.each_in(from.at(), to.at(), single, |lane, acts| {
-            if let Some(lane) = Lane::of_code(lane) {
+        self.acts.each_in(from.at(), to.at(), single, |code, acts| {
+            if let Some((lane, of)) = self.part(code)
+                && of.is_none_or(|of| of == pool)
+            {
                 tell(lane, acts);
             }
         });
@@ -219,13 +243,16 @@ impl Lanes {
         &self.arrows[tie as usize]
     }
 
-    /// The record of a lane that is nearest to this one, before (or this one) or after. O(log n).
-    #[must_use]
-    pub fn around(&self, lane: Lane, event: EventIx) -> [Option<EventIx>; 2] {
+    /// The records of a lane that are nearest to this one, before (or this one) and after: those about the pool, and those
+    /// about none. O(log n).
+    pub fn around(&self, lane: Lane, pool: PoolIx, event: EventIx) -> impl Iterator<Item = EventIx> {
         let past = (event.at() + 1).min(self.of.len());
-        let is = |at: usize| self.of[at] == lane.code();
-        let found = [self.acts.last_before(lane.code(), past, is), self.acts.first_from(lane.code(), past, is)];
-        found.map(|at| at.map(EventIx::next_of))
+        let codes = [None, Some(pool)].into_iter().filter_map(move |of| self.places.get(&(lane, of)).copied());
+        codes.flat_map(move |code| {
+            let is = |at: usize| self.of[at] == code;
+            let found = [self.acts.last_before(code, past, is), self.acts.first_from(code, past, is)];
+            found.into_iter().flatten().map(EventIx::next_of)
+        })
     }
 
     pub(super) fn build(model: &Model) -> Self {
@@ -234,15 +261,19 @@ impl Lanes {
             streams: HashMap::default(),
             recorded: HashMap::default(),
             markers: HashMap::default(),
+            pools: HashMap::default(),
             lanes: Self { of: Vec::with_capacity(count), ..Self::default() },
         };
         for (at, stream) in model.streams.iter().enumerate() {
             making.streams.insert(stream.id, StreamIx::next_of(at));
         }
+        for (at, pool) in model.pools.iter().enumerate() {
+            making.pools.insert(pool.id, PoolIx::next_of(at));
+        }
         for at in 0..count {
             let event = EventIx::next_of(at);
-            let lane = making.lane_of(model, event).map_or(0, Lane::code);
-            making.lanes.of.push(lane);
+            let code = making.lane_of(model, event).map_or(0, |lane| making.code(lane, making.pool_of(model, event)));
+            making.lanes.of.push(code);
         }
         let mut lanes = making.lanes;
         let bit = |at: usize| Act::bit_of(model.events.kind(EventIx::next_of(at)));
@@ -252,10 +283,9 @@ impl Lanes {
     }
 
     fn list(&mut self, model: &Model) {
-        let mut seen = vec![false; model.streams.len() + 2];
-        self.of.iter().for_each(|lane| seen[*lane as usize] = true);
-        let codes = (0_u32..).zip(seen).filter(|(_, seen)| *seen);
-        self.lanes = codes.filter_map(|(code, _)| Lane::of_code(code)).collect();
+        self.lanes = self.parts.iter().map(|part| part.0).collect();
+        self.lanes.sort_unstable();
+        self.lanes.dedup();
         model.sort_lanes(&mut self.lanes);
     }
 }
@@ -265,12 +295,32 @@ struct Making {
     /// The latest recording of each event: its number, its record, its lane.
     recorded: HashMap<EventId, (u64, EventIx, Lane)>,
     markers: HashMap<u32, (EventIx, Lane)>,
+    pools: HashMap<PoolId, PoolIx>,
     lanes: Lanes,
 }
 
 impl Making {
     fn lane(&self, stream: StreamId) -> Lane {
         self.streams.get(&stream).map_or(Lane::Host, |at| Lane::Stream(*at))
+    }
+
+    fn code(&mut self, lane: Lane, pool: Option<PoolIx>) -> u32 {
+        let Lanes { parts, places, .. } = &mut self.lanes;
+        *places.entry((lane, pool)).or_insert_with(|| {
+            parts.push((lane, pool));
+            u32::try_from(parts.len()).unwrap_or(u32::MAX)
+        })
+    }
+
+    /// The pool that a record is about, if it is about one.
+    fn pool_of(&self, model: &Model, event: EventIx) -> Option<PoolIx> {
+        match model.events.payload(event) {
+            Payload::Life(life) => Some(model.life(life).pool),
+            Payload::Other(
+                Record::Use { pool, .. } | Record::OutOfMemory { pool, .. } | Record::Refused { pool: Some(pool), .. },
+            ) => self.pools.get(&pool).copied(),
+            Payload::Other(_) => None,
+        }
     }
 
     fn tie(&mut self, tie: Tie, from: (EventIx, Lane), to: EventIx) {
