@@ -48,6 +48,7 @@ type Key = (PoolIx, u32, u32, u8);
 /// Sums of whole blocks, over so many streams at a time that few are left.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flows {
+    /// By pool.
     blocks: Vec<Vec<(Key, Amount)>>,
     /// Streams of one sum.
     wide: u32,
@@ -64,8 +65,11 @@ impl Flows {
         for block in 0..model.events.len() / BLOCK {
             let mut sums = Sums::default();
             let events = block * BLOCK..(block + 1) * BLOCK;
-            events.for_each(|at| add(model, EventIx::next_of(at), &mut sums, |rank| group(rank, wide)));
-            blocks.push(sums.into_iter().collect());
+            let group = |rank| group(rank, wide);
+            events.for_each(|at| add(model, EventIx::next_of(at), &mut sums, |_| true, group));
+            let mut sums: Vec<(Key, Amount)> = sums.into_iter().collect();
+            sums.sort_unstable_by_key(|sum| sum.0);
+            blocks.push(sums);
         }
         Self { blocks, wide, by_rank }
     }
@@ -79,13 +83,16 @@ const fn group(rank: u32, wide: u32) -> u32 {
     }
 }
 
-/// Adds what the record's malloc got.
-fn add(model: &Model, event: EventIx, sums: &mut Sums, group: impl Fn(u32) -> u32) {
+/// Adds what the record's malloc got, if its pool is one of those wanted.
+fn add(model: &Model, event: EventIx, sums: &mut Sums, wanted: impl Fn(PoolIx) -> bool, group: impl Fn(u32) -> u32) {
     if model.events.kind(event) != Kind::Malloc {
         return;
     }
     let Payload::Life(at) = model.events.payload(event) else { return };
     let pool = model.life(at).pool;
+    if !wanted(pool) {
+        return;
+    }
     each_hand_over(model, at, |from, to, source, bytes| {
         let sum = sums.entry((pool, group(from), group(to), source)).or_default();
         *sum = sum.and(Amount { bytes, hand_overs: 1 });
@@ -142,19 +149,22 @@ impl Model {
     pub fn handed(&self, pool: PoolIx, from: EventIx, to: EventIx) -> Handed {
         let (first, past) = (from.at().div_ceil(BLOCK), to.at() / BLOCK);
         let mut sums = Sums::default();
+        let wanted = |of: PoolIx| of == pool;
         if first >= past {
-            (from.0..to.0).for_each(|at| add(self, EventIx(at), &mut sums, |rank| rank));
-            sums.retain(|key, _| key.0 == pool);
+            (from.0..to.0).for_each(|at| add(self, EventIx(at), &mut sums, wanted, |rank| rank));
             return few(sums);
         }
         let wide = self.flows.wide;
         let rest = (from.at()..first * BLOCK).chain(past * BLOCK..to.at());
-        rest.for_each(|at| add(self, EventIx::next_of(at), &mut sums, |rank| group(rank, wide)));
-        for (key, amount) in self.flows.blocks[first..past].iter().flatten() {
-            let sum = sums.entry(*key).or_default();
-            *sum = sum.and(*amount);
+        rest.for_each(|at| add(self, EventIx::next_of(at), &mut sums, wanted, |rank| group(rank, wide)));
+        let of_pool = |block: &'_ Vec<(Key, Amount)>| {
+            let at = block.partition_point(|sum| sum.0.0 < pool);
+            block[at..].iter().take_while(|sum| sum.0.0 == pool).copied().collect::<Vec<_>>()
+        };
+        for (key, amount) in self.flows.blocks[first..past].iter().flat_map(of_pool) {
+            let sum = sums.entry(key).or_default();
+            *sum = sum.and(amount);
         }
-        sums.retain(|key, _| key.0 == pool);
         let streams = u32::try_from(self.streams.len()).unwrap_or(u32::MAX);
         let party = |group: u32| match group {
             0 => Party::Nobody,

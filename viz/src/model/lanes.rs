@@ -177,17 +177,16 @@ impl Lane {
     }
 }
 
-/// A lane, and the pool that something on it is about; what orders streams is about none.
-type Part = (Lane, Option<PoolIx>);
+/// The pool that something is about, and the lane on which it was done; what orders streams is about no pool.
+type Part = (Option<PoolIx>, Lane);
 
 /// The lanes of a log.
 #[derive(Clone, Debug, Default)]
 pub struct Lanes {
     /// The part of each record by its place in the list and 1; 0: it is no lane's.
     of: Vec<u32>,
+    /// In their order: those of a pool are neighbours.
     parts: Vec<Part>,
-    /// The place of each.
-    places: HashMap<Part, u32>,
     /// Who did what in which records.
     acts: Presence,
     /// All lanes on which anything was done.
@@ -205,7 +204,7 @@ impl Lanes {
     /// Who acts in the record; `None` where it is no lane's.
     #[must_use]
     pub fn lane(&self, event: EventIx) -> Option<Lane> {
-        self.part(self.of[event.at()]).map(|part| part.0)
+        self.part(self.of[event.at()]).map(|part| part.1)
     }
 
     fn part(&self, code: u32) -> Option<Part> {
@@ -215,7 +214,7 @@ impl Lanes {
     /// Whether the record is about this pool, or about none.
     #[must_use]
     pub fn concerns(&self, event: EventIx, pool: PoolIx) -> bool {
-        self.part(self.of[event.at()]).is_some_and(|part| part.1.is_none_or(|of| of == pool))
+        self.part(self.of[event.at()]).is_some_and(|part| part.0.is_none_or(|of| of == pool))
     }
 
     /// Tells who did what with a pool in the records `from..to`, and what orders the streams: lanes, and their acts as bits
@@ -228,13 +227,17 @@ impl Lanes {
         mut tell: impl FnMut(Lane, u16),
     ) {
         let single = |at: usize| (self.of[at], Act::bit_of(model.events.kind(EventIx::next_of(at))));
-        self.acts.each_in(from.at(), to.at(), single, |code, acts| {
-            if let Some((lane, of)) = self.part(code)
-                && of.is_none_or(|of| of == pool)
-            {
+        let wanted = [None, Some(pool)].map(|pool| self.codes(|of| *of < pool)..self.codes(|of| *of <= pool));
+        self.acts.each_in((from.at(), to.at()), &wanted, single, |code, acts| {
+            if let Some((_, lane)) = self.part(code) {
                 tell(lane, acts);
             }
         });
+    }
+
+    /// The code behind those of the pools before.
+    fn codes(&self, before: impl Fn(&Option<PoolIx>) -> bool) -> u32 {
+        u32::try_from(self.parts.partition_point(|part| before(&part.0)) + 1).unwrap_or(u32::MAX)
     }
 
     /// The arrows of a kind. Memory that stays on its stream, and new memory, has none.
@@ -247,8 +250,9 @@ impl Lanes {
     /// about none. O(log n).
     pub fn around(&self, lane: Lane, pool: PoolIx, event: EventIx) -> impl Iterator<Item = EventIx> {
         let past = (event.at() + 1).min(self.of.len());
-        let codes = [None, Some(pool)].into_iter().filter_map(move |of| self.places.get(&(lane, of)).copied());
-        codes.flat_map(move |code| {
+        let places = [None, Some(pool)].into_iter().filter_map(move |of| self.parts.binary_search(&(of, lane)).ok());
+        places.flat_map(move |place| {
+            let code = u32::try_from(place + 1).unwrap_or(u32::MAX);
             let is = |at: usize| self.of[at] == code;
             let found = [self.acts.last_before(code, past, is), self.acts.first_from(code, past, is)];
             found.into_iter().flatten().map(EventIx::next_of)
@@ -262,6 +266,7 @@ impl Lanes {
             recorded: HashMap::default(),
             markers: HashMap::default(),
             pools: HashMap::default(),
+            codes: HashMap::default(),
             lanes: Self { of: Vec::with_capacity(count), ..Self::default() },
         };
         for (at, stream) in model.streams.iter().enumerate() {
@@ -276,14 +281,27 @@ impl Lanes {
             making.lanes.of.push(code);
         }
         let mut lanes = making.lanes;
+        lanes.sort_parts();
         let bit = |at: usize| Act::bit_of(model.events.kind(EventIx::next_of(at)));
         lanes.acts = Presence::build(&lanes.of, bit);
         lanes.list(model);
         lanes
     }
 
+    /// Until here they stand in the order in which they came.
+    fn sort_parts(&mut self) {
+        let mut order: Vec<usize> = (0..self.parts.len()).collect();
+        order.sort_unstable_by_key(|at| self.parts[*at]);
+        let mut codes = vec![0; self.parts.len() + 1];
+        for (code, at) in (1..).zip(&order) {
+            codes[at + 1] = code;
+        }
+        self.of.iter_mut().for_each(|code| *code = codes[*code as usize]);
+        self.parts.sort_unstable();
+    }
+
     fn list(&mut self, model: &Model) {
-        self.lanes = self.parts.iter().map(|part| part.0).collect();
+        self.lanes = self.parts.iter().map(|part| part.1).collect();
         self.lanes.sort_unstable();
         self.lanes.dedup();
         model.sort_lanes(&mut self.lanes);
@@ -296,6 +314,7 @@ struct Making {
     recorded: HashMap<EventId, (u64, EventIx, Lane)>,
     markers: HashMap<u32, (EventIx, Lane)>,
     pools: HashMap<PoolId, PoolIx>,
+    codes: HashMap<Part, u32>,
     lanes: Lanes,
 }
 
@@ -305,9 +324,9 @@ impl Making {
     }
 
     fn code(&mut self, lane: Lane, pool: Option<PoolIx>) -> u32 {
-        let Lanes { parts, places, .. } = &mut self.lanes;
-        *places.entry((lane, pool)).or_insert_with(|| {
-            parts.push((lane, pool));
+        let parts = &mut self.lanes.parts;
+        *self.codes.entry((pool, lane)).or_insert_with(|| {
+            parts.push((pool, lane));
             u32::try_from(parts.len()).unwrap_or(u32::MAX)
         })
     }

@@ -7,11 +7,11 @@ use crate::model::{Act, EventIx, Lane};
 use std::collections::BTreeMap;
 
 /// Ticks that are drawn, at most; where they are more, several columns are one.
-const MOST_TICKS: usize = 4_500;
+const MOST_TICKS: usize = 4_000;
 /// Lanes at least this high show each act at its height.
 const APART: f32 = 6.0;
 /// Lines through all lanes, at most.
-const MOST_LINES: usize = 400;
+const MOST_LINES: usize = 300;
 /// More records than these in sight are not drawn one by one, however near one comes: many may have happened at once.
 const MOST_SINGLE: u32 = 2_000;
 

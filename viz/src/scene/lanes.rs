@@ -11,9 +11,11 @@ use crate::model::{Act, EventIx, Lane, LifeIx, Model, Payload, Tie};
 use std::collections::BTreeMap;
 
 /// Lines of a kind that are drawn between lanes, at most.
-const MOST_ARROWS: usize = 256;
+const MOST_ARROWS: usize = 128;
 /// With more than these, they have no heads.
 const MOST_HEADS: usize = 200;
+/// Those that leave the picture at its right, at most.
+const MOST_BEYOND: usize = 64;
 /// Arrows of one part of the axis that are looked at for one to draw.
 const MOST_TRIED: usize = 64;
 /// Hand-overs of the selected allocation, at most.
@@ -153,7 +155,7 @@ fn lines(context: &Context<'_>, rows: &Rows, tie: Tie) -> Vec<Drawn> {
     // Those of the pool may be few among others.
     let of_part = |at: usize| (at..(at + every).min(end)).take(MOST_TRIED).find(concerns);
     let mut out: Vec<Drawn> = parts.filter_map(of_part).filter_map(line).collect();
-    let beyond = (end..arrows.len()).take(MOST_HEADS).filter(|at| arrows.get(*at).from < past).filter(concerns);
+    let beyond = (end..arrows.len()).take(MOST_BEYOND).filter(|at| arrows.get(*at).from < past).filter(concerns);
     out.extend(beyond.filter_map(line));
     out
 }

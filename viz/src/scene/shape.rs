@@ -207,7 +207,7 @@ impl Shape {
 }
 
 /// What the dashes of a picture may cost, in quads.
-const MOST_DASHES: f32 = 5_000.0;
+const MOST_DASHES: f32 = 3_500.0;
 
 /// Collects shapes.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -88,16 +88,19 @@ fn part_of(document: &mut Document, page: Page, axis: Axis, part: f64) {
     view.selection = life.map_or(Selection::Nothing, Selection::Life);
 }
 
-/// What streams can do, one after another, and all of them at all times.
+/// What streams can do, one after another, and all of them at all times. Every wait is for an event that was recorded, so
+/// that there are arrows of all kinds.
 fn act(tape: &mut Tape, random: &mut Random, on: u64, number: u64) {
     let seq = Seq(number + 10);
     let on = stream(on);
     let other = Point { stream: stream(random.below(3)), seq: Seq(1) };
-    tape.push(match random.below(9) {
-        0 => Record::Recorded { event: event(number % 40), stream: on, seq, number },
-        1 => Record::Waited { stream: on, seq, event: event((number + 39) % 40), number: number.saturating_sub(1) },
-        2 => Record::MarkerLaid { marker: number as u32 % 64, stream: on, seq },
-        3 => Record::WaitInserted { stream: on, seq, marker: (number as u32 + 63) % 64, on: other },
+    // Five in a row are of one event and one marker.
+    let (of, marker) = (event(number / 5 % 40), number as u32 / 5 % 64);
+    tape.push(match if number % 5 < 3 { number % 5 } else { 3 + random.below(6) } {
+        0 => Record::Recorded { event: of, stream: on, seq, number: number / 5 },
+        1 => Record::Waited { stream: on, seq, event: of, number: number / 5 },
+        2 => Record::MarkerLaid { marker, stream: on, seq },
+        3 => Record::WaitInserted { stream: on, seq, marker, on: other },
         4 => Record::StreamSynchronized { stream: on, seq },
         5 => Record::DeviceSynchronized { device: DeviceId(0) },
         6 => Record::Use { pool: POOL, stream: on, seq, id: weir::id::AllocId(1), until: UseUntil::Now },
