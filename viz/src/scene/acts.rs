@@ -124,13 +124,10 @@ fn heights(band: (f32, f32), middle: f32, high: f32) -> (f32, f32) {
 /// One tick for each column, or for several.
 fn summed(context: &Context<'_>, rows: &Rows) -> Ticks {
     let mut grid = Grid::of(context, rows);
-    loop {
-        let ticks = grid.ticks(rows);
-        if grid.columns <= 1 || ticks.values().map(Vec::len).sum::<usize>() <= MOST_TICKS {
-            return ticks;
-        }
+    while grid.columns > 1 && grid.count() > MOST_TICKS {
         grid = grid.coarser();
     }
+    grid.ticks(rows)
 }
 
 /// What is done in each column of each row of pixels, or of each lane where those are higher.
@@ -162,31 +159,45 @@ impl Grid {
                 }
             });
         }
-        grid
+        grid.seen()
+    }
+
+    /// Where acts are not apart, only what is painted last is seen.
+    fn seen(mut self) -> Self {
+        if self.height < APART {
+            self.acts.iter_mut().for_each(|acts| *acts = last_painted(*acts));
+        }
+        self
     }
 
     /// Two columns are one.
     fn coarser(self) -> Self {
         let pairs = self.acts.chunks(self.columns).flat_map(|row| row.chunks(2));
         let acts = pairs.map(|pair| pair.iter().fold(0, |bits, acts| bits | acts)).collect();
-        Self { columns: self.columns.div_ceil(2), wide: self.wide * 2, acts, ..self }
+        Self { columns: self.columns.div_ceil(2), wide: self.wide * 2, acts, ..self }.seen()
+    }
+
+    /// How many ticks there would be: each begins where its act was not in the column before.
+    fn count(&self) -> usize {
+        let of_row = |row: &[u16]| {
+            let before = std::iter::once(&0).chain(row);
+            row.iter().zip(before).map(|(acts, before)| (acts & !before).count_ones() as usize).sum::<usize>()
+        };
+        self.acts.chunks(self.columns).map(of_row).sum()
     }
 
     /// Runs of columns in which the same is done.
     fn ticks(&self, rows: &Rows) -> Ticks {
         let mut ticks = Ticks::new();
-        let thin = self.height < APART;
         for (row, lane) in self.lanes.iter().enumerate() {
-            let acts = self.acts[row * self.columns..][..self.columns].iter().copied();
-            // Where they are not apart, only what is painted last is seen.
-            let acts: Vec<u16> = if thin { acts.map(last_painted).collect() } else { acts.collect() };
+            let acts = &self.acts[row * self.columns..][..self.columns];
             let any = acts.iter().fold(0, |bits, act| bits | act);
             let middle = rows.area.y + (row as f32 + 0.5) * self.height;
             for (order, act) in ORDER.iter().enumerate().filter(|(_, act)| any & act.bit() != 0) {
                 let (top, bottom) = heights(band(*act), middle, self.height);
                 let x = |run: usize| (rows.area.x + (run * self.wide) as f32).min(rows.area.right());
                 let of_act = ticks.entry((order, *lane)).or_default();
-                of_act.extend(runs(&acts, act.bit()).map(|(from, to)| Rect::between(x(from), top, x(to), bottom)));
+                of_act.extend(runs(acts, act.bit()).map(|(from, to)| Rect::between(x(from), top, x(to), bottom)));
             }
         }
         ticks
