@@ -3,6 +3,7 @@
 //! A range of records is looked up in blocks of several sizes, so that a picture costs what it shows, and not what the
 //! log holds: there may be a hundred thousand streams.
 
+use super::arrows::{Arrows, Tie};
 use super::presence::Presence;
 use super::{EventIx, Kind, Model, Payload, PoolIx, StreamIx};
 use foldhash::HashMap;
@@ -89,86 +90,16 @@ impl Act {
     }
 }
 
-/// What ties two lanes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Tie {
-    /// Memory: freed on one stream, allocated on another.
-    Reuse,
-    /// The host came after a stream.
-    Sync,
-    /// A recorded event was waited for.
-    Wait,
-    /// The pool made one stream wait for another.
-    Inserted,
-}
-
-impl Tie {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Reuse, Self::Sync, Self::Wait, Self::Inserted];
-}
-
-/// One arrow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrow {
-    /// Where it begins.
-    pub from: EventIx,
-    /// On which lane.
-    pub from_lane: Lane,
-    /// Where it leads to; the lane is that record's.
-    pub to: EventIx,
-}
-
-/// The arrows of one kind, by the record that they lead to.
-#[derive(Clone, Debug, Default)]
-pub struct Arrows {
-    from: Vec<EventIx>,
-    from_lane: Vec<u32>,
-    to: Vec<EventIx>,
-}
-
-impl Arrows {
-    fn push(&mut self, from: EventIx, lane: Lane, to: EventIx) {
-        self.from.push(from);
-        self.from_lane.push(lane.code());
-        self.to.push(to);
-    }
-
-    /// How many there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.to.len()
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.to.is_empty()
-    }
-
-    /// One of them.
-    #[must_use]
-    pub fn get(&self, at: usize) -> Arrow {
-        let from_lane = Lane::of_code(self.from_lane[at]).unwrap_or(Lane::Host);
-        Arrow { from: self.from[at], from_lane, to: self.to[at] }
-    }
-
-    /// The first one that leads to this record or a later one. O(log n).
-    #[must_use]
-    pub fn first_to(&self, event: EventIx) -> usize {
-        self.to.partition_point(|e| *e < event)
-    }
-}
-
 impl Lane {
     /// In a column of numbers. 0 is no lane.
-    const fn code(self) -> u32 {
+    pub(super) const fn code(self) -> u32 {
         match self {
             Self::Host => 1,
             Self::Stream(stream) => stream.0.saturating_add(2),
         }
     }
 
-    const fn of_code(code: u32) -> Option<Self> {
+    pub(super) const fn of_code(code: u32) -> Option<Self> {
         match code {
             0 => None,
             1 => Some(Self::Host),

@@ -35,6 +35,10 @@ impl Panel for StreamLanes {
         super::panel(context, paint, area, &caption);
         key(context, paint, PAD + width(&caption, 13.0) + 24.0);
         let rows = Rows::of(context.model, context.view, area);
+        if rows.lanes.is_empty() {
+            let words = "No stream did anything in the records in sight.";
+            paint.text(Anchor::Start, pos(area.x + 20.0, area.y + 30.0), 13.0, context.palette.dim, words);
+        }
         grounds(context, paint, &rows);
         super::header::mark_lines(context, paint, area);
         arrows(context, paint, &rows);
