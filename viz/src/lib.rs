@@ -33,3 +33,4 @@ pub mod svg;
 pub mod table;
 pub mod terminal;
 pub mod unpack;
+pub mod words;

@@ -126,9 +126,8 @@ mod tests {
 
     #[test]
     fn a_failure_leaves_the_old_file_and_nothing_else() {
-        let folder = std::env::temp_dir().join(format!("weir-output-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a temporary folder");
-        let out = folder.join("file");
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let out = folder.path().join("file");
         bytes(&out, b"old").expect("is written");
         let full = whole(&out, |mut file| {
             file.write_all(b"half")?;
@@ -137,9 +136,8 @@ mod tests {
         assert_eq!(full.map_err(|(path, error)| (path, error.kind())), Err((out.clone(), ErrorKind::StorageFull)));
         assert_eq!(std::fs::read(&out).expect("is there"), b"old");
         let (half, _) = Partial::create(&out).expect("is begun");
-        assert_eq!(std::fs::read_dir(&folder).expect("is there").count(), 2);
+        assert_eq!(std::fs::read_dir(folder.path()).expect("is there").count(), 2);
         drop(half);
-        assert_eq!(std::fs::read_dir(&folder).expect("is there").count(), 1);
-        std::fs::remove_dir_all(&folder).expect("is removed");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("is there").count(), 1);
     }
 }

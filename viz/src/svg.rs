@@ -1,6 +1,7 @@
 //! A scene as SVG. The same scene gives the same bytes.
 
 use crate::scene::{Anchor, Color, Dash, Pos, Rect, Scene, Shape, Stroke, Text, Weight};
+use crate::words;
 use std::fmt::Write;
 
 /// Fonts to try, the embedded one's family first.
@@ -93,6 +94,9 @@ fn text(out: &mut String, text: &Text) {
     };
     let (x, y, size) = (number(text.at.x), number(text.at.y), number(text.size));
     let _ = write!(out, "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\"{anchor}{weight}{}>", filled(text.color));
+    if let Some(sentence) = words::meaning(&text.text) {
+        let _ = write!(out, "<title>{sentence}</title>");
+    }
     for character in text.text.chars() {
         match character {
             '<' => out.push_str("&lt;"),

@@ -2,13 +2,14 @@
 
 mod common;
 
-use common::training;
+use common::{Tape, training};
 use std::path::Path;
-use weir::trace::{Record, Stamped, text};
+use weir::trace::{Record, Source, Stamped, text};
 use weir_viz::cli::{self, Picture, PictureError};
 use weir_viz::compare::Link;
-use weir_viz::model::{Axis, Model};
+use weir_viz::model::{Axis, EventIx, Model};
 use weir_viz::progress::Progress;
+use weir_viz::report;
 use weir_viz::scene::{Page, Range, Selection, Size, Theme, View};
 
 /// The same program, whose second log has records put in between that move everything behind them.
@@ -81,6 +82,47 @@ fn the_other_view_follows_in_what_both_have() {
         assert_eq!(other.life(there).id, one.life(life).id);
         assert_eq!(link.life(models, 1, there), Some(life), "and back");
     }
+}
+
+/// The second log uses most near its end: each shows its own peak, with who holds it.
+#[test]
+fn the_peak_of_one_leads_to_the_peak_of_the_other() {
+    let [one, mut other] = logs();
+    let late = other.len() - 20;
+    let mut tape = Tape::default();
+    tape.time = other[late].time.0;
+    tape.malloc(9_999, 1, 1 << 34, 1 << 33, Source::Grow);
+    tape.free(9_999, 1, 1 << 34, 1 << 33);
+    other.splice(late..late, tape.records);
+    let [one, other] = [one, other].map(Model::of);
+    let (models, link) = ([&one, &other], Link::of([&one, &other]));
+    let peaks = models.map(|model| model.pools[0].used.peak().1.unwrap());
+    let size = Size { w: 1400.0, h: 800.0 };
+    let mut views = models.map(|model| View::whole(model, size));
+    for (view, model) in views.iter_mut().zip(models) {
+        view.page = Page::Findings;
+        view.notes.give(model.findings.total(), report::notable(model).into());
+    }
+    let [leader, follower] = &mut views;
+    let row = leader.notes.rows(&one, "").iter().position(|note| note.kind == "peak used").unwrap();
+    leader.notes.chosen = Some(row);
+    leader.selection = Selection::Event(peaks[0]);
+    let at = |model: &Model, event| model.events.position(Axis::Record, event) as f64;
+    leader.x = Range { from: at(&one, peaks[0]) - 5.0, to: at(&one, peaks[0]) + 5.0 };
+    link.follow(models, 0, leader, follower);
+    let aligned = link.place(models, Axis::Record, 0, at(&one, peaks[0]));
+    assert!((aligned - at(&other, peaks[1])).abs() > 10.0, "what stands there is not the peak");
+    assert_eq!(follower.selection, Selection::Event(peaks[1]));
+    assert!((follower.x.from..follower.x.to).contains(&at(&other, peaks[1])));
+    let words = |view: &View, model: &Model| view.chosen_note(model).unwrap().words;
+    assert!(words(follower, &other).contains("; most of it: ") && words(follower, &other) != words(leader, &one));
+    // In the map, too; until something else is selected.
+    leader.page = Page::Addresses;
+    link.follow(models, 0, leader, follower);
+    assert_eq!(follower.selection, Selection::Event(peaks[1]));
+    leader.selection = Selection::Event(EventIx(3));
+    link.follow(models, 0, leader, follower);
+    assert_ne!(follower.selection, Selection::Event(peaks[1]));
 }
 
 fn write(name: &str, records: &[Stamped<'_>]) -> std::path::PathBuf {

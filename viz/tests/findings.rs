@@ -309,8 +309,8 @@ fn a_screenshot_shows_the_findings_and_goes_to_the_one_that_is_asked_for() {
         text::write(stamped, &mut lines).expect("room");
         lines.push('\n');
     }
-    let path = |name: &str| std::env::temp_dir().join(format!("weir-findings-{}-{name}", std::process::id()));
-    let (log, out) = (path("a.log"), path("a.svg"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let [log, out] = ["a.log", "a.svg"].map(|name| folder.path().join(name));
     std::fs::write(&log, &lines).expect("written");
     let shot = |finding| cli::screenshot(&log, &out, &Picture { finding, ..Picture::default() }, &Progress::default());
     shot(Some(20)).expect("a picture");
@@ -318,7 +318,6 @@ fn a_screenshot_shows_the_findings_and_goes_to_the_one_that_is_asked_for() {
     assert!(drawn.contains("20 findings") && drawn.contains("20 of 20: use_after_free"));
     assert!(matches!(shot(Some(21)), Err(PictureError::NoFinding { asked: 21, findings: 20 })));
     assert!(matches!(shot(Some(0)), Err(PictureError::NoFinding { asked: 0, .. })));
-    [&log, &out].into_iter().for_each(|file| std::fs::remove_file(file).expect("it is there"));
     // A log that is only opened is not checked.
     let opened = source::read("a.log", lines.as_bytes()).expect("a log");
     let plain = svg::write(&cli::draw(&opened, &Picture::default()).expect("a picture"));

@@ -8,7 +8,7 @@ use weir::error::Point;
 use weir::id::DeviceId;
 use weir::trace::{Record, Refusal, Source, Verb};
 use weir::units::{Bytes, MIB, Seq};
-use weir_viz::model::{Act, EventIx, Lane, Model, Party, StreamIx, Tie};
+use weir_viz::model::{Act, EventIx, Lane, Model, Party, PoolIx, StreamIx, Tie};
 use weir_viz::scene::{self, Frame, Page, Scene, Selection, Shape, Size, View, pos};
 
 fn picture(model: &Model, page: Page, change: impl FnOnce(&mut View)) -> (Scene, Frame, View) {
@@ -206,7 +206,7 @@ fn the_flows_of_a_range_equal_a_count_of_its_mallocs() {
             assert_eq!(model.events.kind(born).name(), "malloc");
         }
         let mut told = BTreeMap::new();
-        for ((source, to), by) in model.handed(from, to) {
+        for ((source, to), by) in model.handed(PoolIx(0), from, to) {
             let one = |party: Party| model.streams_of(party).first().copied();
             for (kind, amount) in by {
                 let key = format!("{:?}", (Some(kind), one(source), one(to).unwrap()));
@@ -228,12 +228,12 @@ fn the_report_s_pairs_are_the_flows_of_the_whole_log() {
     let model = Model::of(training(3, 6, 30));
     let id = |stream: &StreamIx| model.stream(*stream).id;
     let mut told = BTreeMap::new();
-    for ((from, to), by) in model.handed(EventIx(0), model.events.end()) {
+    for ((from, to), by) in model.handed(PoolIx(0), EventIx(0), model.events.end()) {
         for (source, amount) in by {
             told.insert((model.streams_of(from).first().map(id), id(&model.streams_of(to)[0]), source), amount.bytes);
         }
     }
-    let pairs = weir_viz::report::pairs(&model, weir_viz::model::PoolIx(0));
+    let pairs = weir_viz::report::pairs(&model, PoolIx(0));
     assert!(pairs.len() > 6 && model.pools.len() == 1);
     assert_eq!(pairs.iter().map(|p| ((p.from, p.to, p.source), p.reused.bytes)).collect::<BTreeMap<_, _>>(), told);
 }
@@ -315,5 +315,50 @@ fn an_empty_log_has_every_page() {
     for page in Page::ALL {
         let (scene, ..) = picture(&Model::default(), *page, |_| {});
         assert!(!scene.shapes.is_empty());
+    }
+}
+
+/// Two pools on the same streams: what is done with one is seen while that is shown, what orders streams always.
+#[test]
+fn lanes_and_flows_are_of_the_pool_that_is_shown() {
+    let mut tape = Tape::begin(1 << 30, 0, 2);
+    let other = weir::id::PoolId::from_raw((1 << 32) | 1);
+    let config = weir::policy::PoolConfig::new(DeviceId(0));
+    let base = weir::units::DevicePtr(1 << 44);
+    tape.push(Record::PoolDef { pool: other, base, range: Bytes(1 << 30), config });
+    tape.push(Record::PoolCreated { pool: other });
+    tape.map(0, 1);
+    tape.malloc(1, 0, 0, MIB, Source::Grow);
+    tape.free(1, 0, 0, MIB);
+    tape.push(Record::Recorded { event: event(0), stream: stream(0), seq: Seq(9), number: 1 });
+    tape.push(Record::Waited { stream: stream(1), seq: Seq(1), event: event(0), number: 1 });
+    tape.malloc(2, 1, 0, MIB, Source::Event);
+    let (pool, stream, size) = (Some(other), Some(stream(1)), Bytes(MIB));
+    let reason = Refusal::AboveLimit(Bytes(1));
+    tape.push(Record::Refused { verb: Verb::Malloc, pool, stream, size, reason });
+    let model = Model::of(tape.records);
+    let all = (EventIx(0), model.events.end());
+    let done = |pool| {
+        let mut acts = 0;
+        model.lanes().each_in(&model, PoolIx(pool), all, |_, bits| acts |= bits);
+        Act::ALL.into_iter().filter(|act| acts & act.bit() != 0).collect::<Vec<_>>()
+    };
+    assert_eq!(done(0), [Act::Malloc, Act::Free, Act::Record, Act::Wait]);
+    assert_eq!(done(1), [Act::Record, Act::Wait, Act::Refused]);
+    assert_eq!([0, 1].map(|pool| model.handed(PoolIx(pool), all.0, all.1).len()), [2, 0]);
+    let lane = Lane::Stream(StreamIx(1));
+    let near = |pool| model.lanes().around(lane, PoolIx(pool), EventIx(0)).map(|e| model.events.kind(e).name()).collect();
+    assert_eq!([near(0), near(1)] as [Vec<&str>; 2], [vec!["wait", "malloc"], vec!["wait", "refused"]]);
+    for (page, words) in [(Page::Lanes, "Streams (pool 1)"), (Page::Flows, "who handed memory to whom (pool 1)")] {
+        let (scene, ..) = picture(&model, page, |view| view.pool = PoolIx(1));
+        let has = |shape: &Shape| matches!(shape, Shape::Text(text) if text.text.contains(words));
+        assert!(scene.shapes.iter().any(has), "{words}");
+        let alarm = View::whole(&model, Size { w: 1.0, h: 1.0 }).theme.palette().alarm;
+        let red = |pool| {
+            let (scene, frame, _) = picture(&model, page, |view| view.pool = PoolIx(pool));
+            let of = |shape: &Shape| matches!(shape, Shape::Rects { fill, rects } if *fill == alarm && rects.iter().any(|r| r.y > frame.map.area.y));
+            scene.shapes.iter().any(of)
+        };
+        assert_eq!([red(0), red(1)], [false, page == Page::Lanes]);
     }
 }

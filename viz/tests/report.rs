@@ -165,6 +165,23 @@ fn names_of_labels_cannot_leave_their_place() {
     assert!(!page.contains("<script") && page.contains("&lt;script&gt;alert(1)"));
 }
 
+/// In the tables and in the pictures, whoever rests the pointer on a term is told what it means.
+#[test]
+fn the_terms_of_the_page_are_explained() {
+    let (opened, report) = reported(LOG);
+    let page = report::page(&report, &opened);
+    for (term, sentence) in [
+        ("settled", "All work that was done with the block is known to be complete on the device."),
+        ("granules", "The smallest piece of physical memory that the device maps, mostly 2 MiB."),
+        ("peak used", "The most bytes that were in live blocks at one moment."),
+    ] {
+        assert!(page.contains(&format!("<span title=\"{sentence}\">{term}</span>")), "{term}");
+    }
+    let legend =
+        "<title>Memory that is there and nobody's: the next malloc may take it without asking the device.</title>";
+    assert!(page.contains(&format!("{legend}mapped, free</text>")));
+}
+
 #[test]
 fn a_log_without_a_pool_has_a_report() {
     let text: String = LOG.lines().take(2).map(|line| line.to_owned() + "\n").collect();

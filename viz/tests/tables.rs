@@ -199,3 +199,27 @@ fn the_state_says_what_a_free_block_waits_for() {
         assert!(texts.contains(&want), "{want}: {texts:?}");
     }
 }
+
+/// A narrow table has fewer columns, and its numbers are whole.
+#[test]
+fn numbers_of_a_narrow_table_are_not_cut() {
+    let mut tape = Tape::begin(1 << 40, 0, 1);
+    tape.malloc(16_864, 0, 25_182_208, 2_516_582_400, Source::Grow);
+    let model = Model::of(tape.records);
+    for (wide, last) in [(480.0, "asked"), (640.0, "pool"), (1600.0, "label")] {
+        let mut view = View::whole(&model, Size { w: wide, h: 700.0 });
+        let texts = |view: &View| -> Vec<String> {
+            let shapes = scene::build(&model, view).0.shapes;
+            let text = |shape| if let Shape::Text(text) = shape { Some(text.text) } else { None };
+            shapes.into_iter().filter_map(text).collect()
+        };
+        view.page = Page::Allocations;
+        let shown = texts(&view);
+        for text in ["16864", "2516582400", last] {
+            assert!(shown.iter().any(|other| other == text), "{text} at {wide}: {shown:?}");
+        }
+        // What happened is told at any width.
+        view.page = Page::Refusals;
+        assert!(texts(&view).iter().any(|text| text == "what"), "{wide}");
+    }
+}

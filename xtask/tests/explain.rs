@@ -3,38 +3,22 @@
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use tempfile::{TempDir, tempdir};
 use weir::trace::{Record, Refusal, Source, Verb};
 use weir::{Access, Candidate};
 use weir_heap::HeapArenas;
 use weir_viz::model::{EventIx, Kind, Model, Payload};
 use weir_viz::rebuild::{self, Looks, Rebuild};
 
-/// A folder of this test's own, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("weir-explain-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder");
-        Self(path)
-    }
-
-    /// The event log of a replay.
-    fn replay(&self, trace: &str, options: &str) -> PathBuf {
-        let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/traces").join(trace);
-        let log = self.0.join("trace.log");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
-        command.arg("replay").arg(trace).args(options.split_whitespace()).arg("--log").arg(&log);
-        let output = command.output().expect("xtask runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        log
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// The event log of a replay, in this folder.
+fn replay(folder: &TempDir, trace: &str, options: &str) -> PathBuf {
+    let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/traces").join(trace);
+    let log = folder.path().join("trace.log");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    command.arg("replay").arg(trace).args(options.split_whitespace()).arg("--log").arg(&log);
+    let output = command.output().expect("xtask runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    log
 }
 
 /// Makes every call of a log again; how many mallocs the core decided as they are logged.
@@ -75,8 +59,8 @@ fn every_decision_of_replayed_logs_is_recomputed() {
         ("producer_consumer.csv", "--lag none --limit 90MiB"),
         ("two_streams_transformer.csv", "--lag none --limit 17GiB"),
     ] {
-        let folder = Folder::new("all");
-        let decided = decide_all(&opened(&folder.replay(trace, options)), Looks::Never);
+        let folder = tempdir().expect("a folder");
+        let decided = decide_all(&opened(&replay(&folder, trace, options)), Looks::Never);
         assert!(decided > 4_000, "{trace} {options}: {decided}");
     }
 }
@@ -87,7 +71,8 @@ const SEEDS: [u64; 12] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
 /// Random programs with streams, events and pools that come and go, several devices, and default streams.
 #[test]
 fn every_decision_of_random_programs_is_recomputed() {
-    let log = std::env::temp_dir().join(format!("weir-explain-{}-sim.log", std::process::id()));
+    let folder = tempdir().expect("a folder");
+    let log = folder.path().join("sim.log");
     let mut decided = 0;
     for seed in SEEDS {
         let plan = weir_sim_run::Plan {
@@ -102,7 +87,6 @@ fn every_decision_of_random_programs_is_recomputed() {
         // The simulation recounts the pool behind every step.
         decided += decide_all(&opened(&log), Looks::Always);
     }
-    std::fs::remove_file(log).expect("it is there");
     assert!(decided > 1_000, "{decided}");
 }
 
@@ -124,7 +108,8 @@ fn followed(model: &Model) -> (u64, u64) {
 /// apart went before one that did not.
 #[test]
 fn decisions_beside_failing_driver_calls_are_recomputed() {
-    let log = std::env::temp_dir().join(format!("weir-explain-{}-faults.log", std::process::id()));
+    let folder = tempdir().expect("a folder");
+    let log = folder.path().join("faults.log");
     for (faults, least) in [(0, 9), (20, 9), (100, 8), (300, 7)] {
         let (mut whole, mut records, mut agreed) = (0, 0, 0);
         for seed in 1..=10 {
@@ -144,14 +129,13 @@ fn decisions_beside_failing_driver_calls_are_recomputed() {
         assert!(whole >= least, "of ten logs {whole} are followed to their end, with {faults} of 1000 calls failing");
         assert!(agreed * 100 >= records * 80, "{agreed} of {records} records, with {faults} of 1000 calls failing");
     }
-    std::fs::remove_file(log).expect("it is there");
 }
 
 /// Before each malloc the core is asked what it sees; what it then does must be among that.
 #[test]
 fn what_is_foretold_is_what_is_taken() {
-    let folder = Folder::new("foretold");
-    let model = opened(&folder.replay("producer_consumer.csv", "--policy internal --lag 300 --limit 60MiB"));
+    let folder = tempdir().expect("a folder");
+    let model = opened(&replay(&folder, "producer_consumer.csv", "--policy internal --lag 300 --limit 60MiB"));
     let last = EventIx::next_of(model.events.len() - 1);
     let mut arenas = HeapArenas::new(rebuild::capacities(&model, last).expect("whole"));
     let mut rebuild = Rebuild::new(&model, arenas.lend(), last, Looks::Never).expect("whole");
@@ -200,8 +184,8 @@ fn explain(log: &Path, options: &str) -> Output {
 
 #[test]
 fn the_object_says_what_was_taken_and_what_was_passed_over() {
-    let folder = Folder::new("object");
-    let log = folder.replay("producer_consumer.csv", "--policy internal --lag 300 --limit 60MiB");
+    let folder = tempdir().expect("a folder");
+    let log = replay(&folder, "producer_consumer.csv", "--policy internal --lag 300 --limit 60MiB");
     let model = opened(&log);
     let mut kinds = std::collections::BTreeMap::new();
     for life in model.lives.iter().step_by(431) {
@@ -227,8 +211,8 @@ fn the_object_says_what_was_taken_and_what_was_passed_over() {
 
 #[test]
 fn refusals_and_growths_are_explained() {
-    let folder = Folder::new("refusals");
-    let log = folder.replay("producer_consumer.csv", "--policy internal --lag 300 --limit 60MiB");
+    let folder = tempdir().expect("a folder");
+    let log = replay(&folder, "producer_consumer.csv", "--policy internal --lag 300 --limit 60MiB");
     let model = opened(&log);
     let first = |kind| (0..model.events.len()).map(EventIx::next_of).find(|at| model.events.kind(*at) == kind);
     let number = |kind| model.events.number(first(kind).expect("one"));
@@ -253,8 +237,8 @@ fn refusals_and_growths_are_explained() {
 
 #[test]
 fn what_cannot_be_explained_says_why() {
-    let folder = Folder::new("errors");
-    let log = folder.replay("producer_consumer.csv", "");
+    let folder = tempdir().expect("a folder");
+    let log = replay(&folder, "producer_consumer.csv", "");
     let said = |options: &str, log: &Path| {
         let output = explain(log, options);
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
@@ -277,7 +261,7 @@ fn what_cannot_be_explained_says_why() {
     assert!(code == Some(2) && text.contains("no mark `-5`; records and times are counted"), "{text}");
     // The first page is gone: the beginning is not there.
     let bytes = std::fs::read(&log).expect("is there");
-    let cut = folder.0.join("cut.log");
+    let cut = folder.path().join("cut.log");
     std::fs::write(&cut, &bytes[4096..]).expect("is written");
     let (code, text) = said("--alloc 4000", &cut);
     assert!(code == Some(1) && text.contains("not recorded"), "{text}");
@@ -286,8 +270,8 @@ fn what_cannot_be_explained_says_why() {
 /// The limit is less than the log's largest mallocs ask for: the record itself says by how much.
 #[test]
 fn a_malloc_that_was_refused_before_anything_was_looked_for_is_explained() {
-    let folder = Folder::new("untried");
-    let log = folder.replay("producer_consumer.csv", "--limit 4MiB");
+    let folder = tempdir().expect("a folder");
+    let log = replay(&folder, "producer_consumer.csv", "--limit 4MiB");
     let model = opened(&log);
     let above = |at: &EventIx| match model.events.payload(*at) {
         Payload::Other(Record::Refused { verb: Verb::Malloc, reason: Refusal::AboveLimit(_), size, .. }) => {
@@ -312,8 +296,8 @@ fn a_malloc_that_was_refused_before_anything_was_looked_for_is_explained() {
 /// Whatever a log says, the core that is called as it tells refuses what makes no sense.
 #[test]
 fn a_log_that_was_tampered_with_parts_from_the_core() {
-    let folder = Folder::new("tampered");
-    let log = std::fs::read(folder.replay("producer_consumer.csv", "--policy internal --lag 300 --limit 60MiB"))
+    let folder = tempdir().expect("a folder");
+    let log = std::fs::read(replay(&folder, "producer_consumer.csv", "--policy internal --lag 300 --limit 60MiB"))
         .expect("is there");
     let mut lines = vec!["weir-log version=1".to_owned()];
     for stamped in weir::trace::Reader::new(&log).flatten().take(600) {

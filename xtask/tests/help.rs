@@ -1,7 +1,8 @@
 //! The installed program: its help's examples work as they are typed, and its completions and manual pages are there.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
+use tempfile::{TempDir, tempdir};
 
 fn weir() -> Command {
     Command::new(env!("CARGO_BIN_EXE_weir"))
@@ -12,17 +13,18 @@ fn text(output: &Output) -> String {
 }
 
 /// A folder like the project's, with a log where the demo leaves its own.
-struct Checkout(PathBuf);
+struct Checkout(TempDir);
 
 impl Checkout {
     fn new() -> Self {
-        let root = std::env::temp_dir().join(format!("weir-help-{}", std::process::id()));
+        let folder = tempdir().expect("a folder");
+        let root = folder.path();
         let traces = root.join("examples/traces");
         std::fs::create_dir_all(&traces).expect("a folder");
         std::fs::create_dir_all(root.join("target/demo")).expect("a folder");
         let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/traces/producer_consumer.csv");
         std::fs::copy(trace, traces.join("producer_consumer.csv")).expect("a copy");
-        let checkout = Self(root);
+        let checkout = Self(folder);
         let line = "weir replay examples/traces/producer_consumer.csv --lag 100 --log target/demo/trace.log";
         assert!(checkout.run(line).status.success());
         checkout
@@ -39,14 +41,8 @@ impl Checkout {
                 .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
         );
         let mut command = Command::new("sh");
-        command.args(["-c", line]).current_dir(&self.0).env("PATH", path.expect("a path"));
+        command.args(["-c", line]).current_dir(self.0.path()).env("PATH", path.expect("a path"));
         command.output().expect("sh runs")
-    }
-}
-
-impl Drop for Checkout {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -80,7 +76,7 @@ fn the_examples_of_the_help_work_as_they_are_typed() {
     for made in
         ["target/demo/what-if.log", "target/demo/report.html", "target/demo/timeline.png", "target/demo/trace.json"]
     {
-        assert!(checkout.0.join(made).metadata().is_ok_and(|file| file.len() > 1_000), "{made}");
+        assert!(checkout.0.path().join(made).metadata().is_ok_and(|file| file.len() > 1_000), "{made}");
     }
 }
 
@@ -114,14 +110,13 @@ fn manual_pages_are_made_for_each_command() {
     for words in [".TH weir-report 1", ".SH SYNOPSIS", "weir report target/demo/trace.log", "condition of"] {
         assert!(page.replace("\\-", "-").contains(words), "{words}: {page}");
     }
-    let folder = std::env::temp_dir().join(format!("weir-man-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let output = weir().args(["man", "--out"]).arg(&folder).output().expect("weir runs");
+    let folder = tempdir().expect("a folder");
+    let folder = folder.path();
+    let output = weir().args(["man", "--out"]).arg(folder).output().expect("weir runs");
     assert!(output.status.success());
     for name in COMMANDS {
         assert!(folder.join(format!("weir-{name}.1")).is_file(), "{name}");
     }
     assert!(folder.join("weir.1").is_file());
-    std::fs::remove_dir_all(folder).expect("it is there");
     assert_eq!(weir().args(["man", "nothing"]).output().expect("weir runs").status.code(), Some(2));
 }

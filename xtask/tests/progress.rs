@@ -13,26 +13,10 @@ fn xtask(words: &str) -> Command {
     command
 }
 
-/// An empty folder of a test's own, removed at its end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("weir-progress-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder");
-        Self(path)
-    }
-
-    fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.0).expect("is there");
-        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// What a folder holds.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("is there");
+    entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
 }
 
 /// What a replay of many replays says, which takes many looks.
@@ -56,16 +40,16 @@ fn long_work_says_how_far_it_is_where_that_is_asked_for() {
 fn a_replay_that_is_stopped_leaves_what_was_there() {
     use std::os::unix::process::ExitStatusExt;
     for old in [None, Some(&b"old"[..])] {
-        let folder = Folder::new(if old.is_some() { "old" } else { "new" });
-        let log = folder.0.join("out.log");
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = folder.path().join("out.log");
         if let Some(old) = old {
             std::fs::write(&log, old).expect("is written");
         }
-        let before = folder.names();
+        let before = names(folder.path());
         let mut replay =
             xtask("replay --lag 300 --log").arg(&log).arg(trace()).stdout(Stdio::null()).spawn().expect("runs");
         // Its second name is there as soon as it writes.
-        while !folder.names().iter().any(|name| name.ends_with(".part")) {
+        while !names(folder.path()).iter().any(|name| name.ends_with(".part")) {
             assert!(replay.try_wait().expect("is a child").is_none(), "it ended before anything was seen of it");
             std::thread::yield_now();
         }
@@ -73,7 +57,7 @@ fn a_replay_that_is_stopped_leaves_what_was_there() {
         assert!(Command::new("kill").args(["-TERM", &id]).status().expect("kill runs").success());
         let status = replay.wait().expect("is a child");
         assert_eq!(status.signal(), Some(15), "{status}");
-        assert_eq!(folder.names(), before);
+        assert_eq!(names(folder.path()), before);
         assert_eq!(std::fs::read(&log).ok().as_deref(), old);
     }
 }

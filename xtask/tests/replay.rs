@@ -5,6 +5,7 @@ use serde_json::Value;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
+use tempfile::{TempDir, tempdir};
 
 fn traces(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../examples/traces").join(name)
@@ -103,10 +104,10 @@ fn real_bytes_are_written_and_checked() {
     // The beginning of a log: all of it is too much for a build without optimisation.
     let text = std::fs::read_to_string(traces("producer_consumer.csv")).expect("is there");
     let rows: Vec<&str> = text.lines().take(121).collect();
-    let file = std::env::temp_dir().join(format!("weir-bytes-{}.csv", std::process::id()));
+    let folder = tempdir().expect("a folder");
+    let file = folder.path().join("in.csv");
     std::fs::write(&file, rows.join("\n")).expect("a file");
     let value = json(file.to_str().expect("a name"), "--driver host");
-    std::fs::remove_file(&file).expect("removable");
     let field = |row: &str, place: usize| row.split(',').nth(place).expect("a field").to_owned();
     let allocated = rows.iter().filter(|row| field(row, 2) == "allocate");
     let bytes: u64 = allocated.clone().map(|row| field(row, 4).parse::<u64>().expect("a size")).sum();
@@ -148,9 +149,8 @@ fn a_log_can_be_piped_in() {
 
 #[test]
 fn an_unreadable_file_is_status_2_and_says_where() {
-    let folder = std::env::temp_dir().join(format!("weir-replay-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let file = folder.join("bad.csv");
+    let folder = tempdir().expect("a folder");
+    let file = folder.path().join("bad.csv");
     std::fs::write(&file, "Thread,Time,Action,Pointer,Size,Stream\n1,1,free,0x9,8,0\n").expect("a file");
     let output = replay(file.to_str().expect("a name"), "--json");
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -158,14 +158,14 @@ fn an_unreadable_file_is_status_2_and_says_where() {
     assert!(text.contains("bad.csv: line 2, column Pointer: found 0x9"), "{text}");
     assert!(output.stdout.is_empty());
     assert_eq!(replay("no-such-file.csv", "").status.code(), Some(2));
-    std::fs::remove_dir_all(&folder).expect("removable");
 }
 
 /// As `report` reads them: the log began in the middle, a free is missing, and one row is none.
 #[test]
 fn rows_that_make_no_sense_are_left_out_and_named() {
-    let folder = Folder::new("sense");
-    let file = folder.log(
+    let folder = tempdir().expect("a folder");
+    let file = log(
+        &folder,
         "1,1,free,0x9,8,0\n1,1,allocate,0x1,100,0\n1,1,allocate,soon,7,0\n1,1,allocate,0x1,200,0\n1,1,free,0x1,200,0\n",
     );
     let value = json(&file, "");
@@ -184,37 +184,20 @@ fn rows_that_make_no_sense_are_left_out_and_named() {
     assert_eq!(report["peak_used_bytes"], value["peak_requested_bytes"]);
 }
 
-/// A folder of this test's own, gone at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("weir-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder");
-        Self(folder)
-    }
-
-    /// A log with these rows.
-    fn log(&self, rows: &str) -> String {
-        let file = self.0.join("in.csv");
-        std::fs::write(&file, format!("Thread,Time,Action,Pointer,Size,Stream\n{rows}")).expect("a file");
-        file.to_str().expect("a name").to_owned()
-    }
-
-    fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.0).expect("a folder");
-        let mut names: Vec<String> =
-            entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
-        names.sort();
-        names
-    }
+/// A log with these rows, in a folder.
+fn log(folder: &TempDir, rows: &str) -> String {
+    let file = folder.path().join("in.csv");
+    std::fs::write(&file, format!("Thread,Time,Action,Pointer,Size,Stream\n{rows}")).expect("a file");
+    file.to_str().expect("a name").to_owned()
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What is left over harms nobody.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// What a folder holds.
+fn names(folder: &TempDir) -> Vec<String> {
+    let entries = std::fs::read_dir(folder.path()).expect("a folder");
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
 }
 
 fn told(output: &Output) -> String {
@@ -223,32 +206,35 @@ fn told(output: &Output) -> String {
 
 #[test]
 fn only_the_event_log_is_written_where_asked() {
-    let folder = Folder::new("log");
-    let file = folder.0.join("trace.log");
+    let folder = tempdir().expect("a folder");
+    let file = folder.path().join("trace.log");
     let output = replay("producer_consumer.csv", &format!("--log {}", file.display()));
     assert!(output.status.success(), "{}", told(&output));
     let log = std::fs::read(&file).expect("was written");
     assert!(log.len() > 10_000, "{} bytes", log.len());
-    assert_eq!(folder.names(), ["trace.log"]);
+    assert_eq!(names(&folder), ["trace.log"]);
 }
 
 #[test]
 fn an_event_log_that_cannot_be_written_is_status_1_and_makes_no_folder() {
-    let folder = Folder::new("no-folder");
-    let out = folder.0.join("a/b/trace.log");
+    let folder = tempdir().expect("a folder");
+    let out = folder.path().join("a/b/trace.log");
     let output = replay("producer_consumer.csv", &format!("--log {}", out.display()));
     assert_eq!(output.status.code(), Some(1));
-    assert!(told(&output).contains(&format!("there is no folder {}", folder.0.join("a/b").display())), "{output:?}");
-    assert!(folder.names().is_empty());
-    let output = replay("producer_consumer.csv", &format!("--log {}", folder.0.display()));
+    assert!(
+        told(&output).contains(&format!("there is no folder {}", folder.path().join("a/b").display())),
+        "{output:?}"
+    );
+    assert!(names(&folder).is_empty());
+    let output = replay("producer_consumer.csv", &format!("--log {}", folder.path().display()));
     assert_eq!(output.status.code(), Some(1));
     assert!(told(&output).starts_with("error: cannot write the event log "), "{output:?}");
 }
 
 #[test]
 fn the_log_that_is_read_is_not_written_over() {
-    let folder = Folder::new("same");
-    let file = folder.log("1,1,allocate,0x1,8,0\n");
+    let folder = tempdir().expect("a folder");
+    let file = log(&folder, "1,1,allocate,0x1,8,0\n");
     let before = std::fs::read(&file).expect("is there");
     let output = replay(&file, &format!("--log {file}"));
     assert_eq!(output.status.code(), Some(2));
@@ -261,8 +247,8 @@ const HUGE: &str = "1,1,allocate,0x1,18446744073709551615,0\n1,2,allocate,0x2,18
 
 #[test]
 fn a_huge_allocation_is_refused_and_its_free_skipped() {
-    let folder = Folder::new("huge");
-    let file = folder.log(HUGE);
+    let folder = tempdir().expect("a folder");
+    let file = log(&folder, HUGE);
     for options in ["", "--limit 1GB", "--limit 18446744073709551615", "--limit 1GB --driver host"] {
         if cfg!(not(target_os = "linux")) && options.contains("host") {
             continue;
@@ -277,16 +263,17 @@ fn a_huge_allocation_is_refused_and_its_free_skipped() {
 #[test]
 #[cfg(target_os = "linux")]
 fn what_the_machine_cannot_hold_is_not_begun_on_real_memory() {
-    let folder = Folder::new("memory");
-    let output = replay(&folder.log(HUGE), "--driver host");
+    let folder = tempdir().expect("a folder");
+    let output = replay(&log(&folder, HUGE), "--driver host");
     assert_eq!(output.status.code(), Some(1));
     assert!(told(&output).contains("the log's peak is 18446744073709551615 bytes, "), "{output:?}");
 }
 
 #[test]
 fn nothing_is_dropped_silently() {
-    let folder = Folder::new("zero");
-    let file = folder.log(
+    let folder = tempdir().expect("a folder");
+    let file = log(
+        &folder,
         "1,1,allocate,0x1,0,0\n1,1,allocate,0x2,100,0\n1,1,allocate failure,(nil),7,0\n\
          1,1,free,0x1,0,0\n1,1,free,(nil),0,0\n1,1,free,0x2,99,0\n",
     );
@@ -310,8 +297,9 @@ fn nothing_is_dropped_silently() {
 /// what stream 5 gets next, in the same place, races with what stream 0 did there before, whatever the pool does.
 #[test]
 fn an_order_that_the_log_leaves_unsaid_is_given_to_the_device() {
-    let folder = Folder::new("unsaid");
-    let file = folder.log(
+    let folder = tempdir().expect("a folder");
+    let file = log(
+        &folder,
         "1,1,allocate,0x1,100,0\n1,1,free,0x1,100,0\n1,1,allocate,0x2,100,0\n1,1,free,0x2,100,5\n\
          1,1,allocate,0x3,100,5\n1,1,free,0x3,100,5\n",
     );
@@ -331,10 +319,10 @@ fn an_order_that_the_log_leaves_unsaid_is_given_to_the_device() {
 
 #[test]
 fn a_mark_may_have_a_name() {
-    let folder = Folder::new("mark");
+    let folder = tempdir().expect("a folder");
     // The event log takes 64 bytes of a name.
-    let file = folder.log(&format!("1,1,mark,warm-up,many,all\n1,1,mark,,,\n1,1,mark,{},0,0\n", "é".repeat(70)));
-    let log = folder.0.join("trace.log");
+    let file = log(&folder, &format!("1,1,mark,warm-up,many,all\n1,1,mark,,,\n1,1,mark,{},0,0\n", "é".repeat(70)));
+    let log = folder.path().join("trace.log");
     let output = replay(&file, &format!("--log {}", log.display()));
     assert!(output.status.success(), "{}", told(&output));
     let log = std::fs::read(&log).expect("was written");
@@ -346,8 +334,8 @@ fn a_mark_may_have_a_name() {
 #[test]
 fn more_streams_than_weir_has_are_refused_before_anything_is_made() {
     let rows: String = (0..65_536).map(|stream| format!("1,1,allocate,{},8,{stream}\n", stream + 1)).collect();
-    let folder = Folder::new("streams");
-    let output = replay(&folder.log(&rows), "");
+    let folder = tempdir().expect("a folder");
+    let output = replay(&log(&folder, &rows), "");
     assert_eq!(output.status.code(), Some(1));
     assert!(told(&output).contains("streams; weir has 65536 at most"), "{output:?}");
 }

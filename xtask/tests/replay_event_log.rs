@@ -3,6 +3,7 @@
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tempfile::{TempDir, tempdir};
 
 fn replay(file: &Path, options: &str, log: Option<&Path>) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
@@ -19,9 +20,9 @@ fn trace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/traces/producer_consumer.csv")
 }
 
-/// The event log of a replay of the trace, for one test.
-fn logged(name: &str, options: &str) -> (PathBuf, Value) {
-    let log = std::env::temp_dir().join(format!("weir-what-if-{}-{name}.log", std::process::id()));
+/// The event log of a replay of the trace, in this folder.
+fn logged(folder: &TempDir, options: &str) -> (PathBuf, Value) {
+    let log = folder.path().join("a.log");
     let value = replay(&trace(), options, Some(&log));
     (log, value)
 }
@@ -30,7 +31,8 @@ const NUMBERS: [&str; 6] = ["mallocs", "refused", "peak_used_bytes", "peak_reser
 
 #[test]
 fn under_the_same_settings_the_same_comes_of_it() {
-    let (log, first) = logged("same", "--policy internal --lag 100 --limit 400MiB");
+    let folder = tempdir().expect("a folder");
+    let (log, first) = logged(&folder, "--policy internal --lag 100 --limit 400MiB");
     // What is not said is as logged.
     let second = replay(&log, "--lag 100", None);
     for name in NUMBERS {
@@ -42,13 +44,13 @@ fn under_the_same_settings_the_same_comes_of_it() {
         (&second["recorded"]["limit_bytes"], &second["recorded"]["switches"]),
         (&(400_u64 << 20).into(), &5.into())
     );
-    std::fs::remove_file(log).expect("it is there");
 }
 
 /// What the log's program does under other settings is what the trace does under them.
 #[test]
 fn under_other_settings_it_is_as_if_the_trace_had_them() {
-    let (log, _) = logged("other", "--policy all --lag 50");
+    let folder = tempdir().expect("a folder");
+    let (log, _) = logged(&folder, "--policy all --lag 50");
     for options in [
         "--policy same --lag 100",
         "--policy event --lag 0 --limit 280MiB",
@@ -61,12 +63,12 @@ fn under_other_settings_it_is_as_if_the_trace_had_them() {
             assert_eq!(what_if[name], direct[name], "{options}: {name}");
         }
     }
-    std::fs::remove_file(log).expect("it is there");
 }
 
 #[test]
 fn the_table_stands_beside_the_original() {
-    let (log, first) = logged("table", "--policy all --lag 50");
+    let folder = tempdir().expect("a folder");
+    let (log, first) = logged(&folder, "--policy all --lag 50");
     let text = |options: &[&str]| {
         let output = Command::new(env!("CARGO_BIN_EXE_xtask")).arg("replay").arg(&log).args(options).output();
         String::from_utf8(output.expect("xtask runs").stdout).expect("text")
@@ -79,19 +81,18 @@ fn the_table_stands_beside_the_original() {
         let output = Command::new(env!("CARGO_BIN_EXE_xtask")).arg("replay").arg(&log).args(wrong).output();
         assert_eq!(output.expect("xtask runs").status.code(), Some(2), "{wrong:?}");
     }
-    std::fs::remove_file(log).expect("it is there");
 }
 
 /// The trace's rows are counted in its text.
 #[test]
 fn what_the_log_refused_is_tried_again() {
     let rows = std::fs::read_to_string(trace()).expect("is there").matches(",allocate,").count() as u64;
-    let (log, first) = logged("refused", "--policy event --lag 100 --limit 280MiB");
+    let folder = tempdir().expect("a folder");
+    let (log, first) = logged(&folder, "--policy event --lag 100 --limit 280MiB");
     let refused = first["refused"].as_u64().expect("a number");
     assert!(refused > 0 && first["mallocs"].as_u64() == Some(rows - refused), "{first}");
     let same = replay(&log, "--lag 100", None);
     assert_eq!((&same["refused"], &same["mallocs"]), (&first["refused"], &first["mallocs"]));
     let roomy = replay(&log, "--lag 100 --limit 4GiB", None);
     assert_eq!((roomy["refused"].as_u64(), roomy["mallocs"].as_u64()), (Some(0), Some(rows)));
-    std::fs::remove_file(log).expect("it is there");
 }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use tempfile::NamedTempFile;
 
 fn trace(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/traces").join(name)
@@ -29,21 +30,10 @@ fn number(value: &Value, key: &str) -> u64 {
 }
 
 /// A log that is gone at the end.
-struct Log(PathBuf);
-
-impl Log {
-    fn new(name: &str, text: &str) -> Self {
-        let file = std::env::temp_dir().join(format!("weir-{name}-{}.csv", std::process::id()));
-        std::fs::write(&file, text).expect("a file");
-        Self(file)
-    }
-}
-
-impl Drop for Log {
-    fn drop(&mut self) {
-        // What is left over harms nobody.
-        let _ = std::fs::remove_file(&self.0);
-    }
+fn log(text: &str) -> NamedTempFile {
+    let file = tempfile::Builder::new().suffix(".csv").tempfile().expect("a file");
+    std::fs::write(file.path(), text).expect("is written");
+    file
 }
 
 const LEAST: [&str; 4] = ["min_capacity_bytes", "peak_used_bytes", "ordered_floor_bytes", "granule_bytes"];
@@ -52,8 +42,8 @@ const LEAST: [&str; 4] = ["min_capacity_bytes", "peak_used_bytes", "ordered_floo
 fn the_smallest_limit_fits_and_a_little_less_does_not() {
     // All of the log takes a build without optimisation minutes.
     let text = std::fs::read_to_string(trace("producer_consumer.csv")).expect("is there");
-    let log = Log::new("least", &text.lines().take(1_501).map(|row| format!("{row}\n")).collect::<String>());
-    let file = &log.0;
+    let log = log(&text.lines().take(1_501).map(|row| format!("{row}\n")).collect::<String>());
+    let file = log.path();
     for options in ["--lag 0", "--lag none", "--lag none --maps ordered"] {
         let found = json(file, &format!("{options} --min-capacity"));
         let [least, used, floor, granule] = LEAST.map(|key| number(&found, key));
@@ -70,11 +60,8 @@ fn the_smallest_limit_fits_and_a_little_less_does_not() {
 
 #[test]
 fn a_limit_below_what_is_live_says_so() {
-    let log = Log::new(
-        "live",
-        "Thread,Time,Action,Pointer,Size,Stream\n1,1,allocate,1,4194304,0\n1,1,allocate,2,4194304,0\n",
-    );
-    let table = |options| String::from_utf8_lossy(&replay(&log.0, options).stdout).into_owned();
+    let log = log("Thread,Time,Action,Pointer,Size,Stream\n1,1,allocate,1,4194304,0\n1,1,allocate,2,4194304,0\n");
+    let table = |options| String::from_utf8_lossy(&replay(log.path(), options).stdout).into_owned();
     let note = "note: the log has 8.0 MiB live at once, the limit is 6.0 MiB: no pool can hold it";
     assert!(table("--limit 6MiB").contains(note), "{}", table("--limit 6MiB"));
     assert!(!table("--limit 8MiB").contains("no pool"), "{}", table("--limit 8MiB"));
@@ -86,9 +73,9 @@ const APART: &str = "Thread,Time,Action,Pointer,Size,Stream\n1,1,allocate,1,8388
 
 #[test]
 fn the_floor_is_what_the_program_orders_not_what_the_device_has_done() {
-    let log = Log::new("apart", APART);
+    let log = log(APART);
     for (options, least) in [("--lag 0", 8 << 20), ("--lag none --policy event", 16 << 20)] {
-        let found = json(&log.0, &format!("{options} --min-capacity"));
+        let found = json(log.path(), &format!("{options} --min-capacity"));
         assert_eq!(LEAST.map(|key| number(&found, key)), [least, 8 << 20, 16 << 20, 2 << 20], "{options}");
     }
 }
@@ -115,8 +102,8 @@ fn what_does_not_go_together_is_refused() {
 #[test]
 fn rules_stand_beside_each_other() {
     // Weir knows that the first stream is past the free from what it does next.
-    let log = Log::new("rules", &APART.replace("1,3,allocate", "1,2,record,9,0,0\n1,3,allocate"));
-    let found = json(&log.0, "--compare --lag none");
+    let log = log(&APART.replace("1,3,allocate", "1,2,record,9,0,0\n1,3,allocate"));
+    let found = json(log.path(), "--compare --lag none");
     let rules = found["rules"].as_array().expect("a list");
     let of = |name: &str| {
         let rule = rules.iter().find(|rule| rule["rule"] == name).unwrap_or_else(|| panic!("no {name} in {found}"));
@@ -143,8 +130,8 @@ fn models_do_what_their_names_say() {
     for (number, size) in [5, 18, 9].iter().enumerate() {
         text += &format!("1,1,allocate,{},{},0\n", number + 10, size * (2 << 20));
     }
-    let log = Log::new("models", &text);
-    let found = json(&log.0, "--compare");
+    let log = log(&text);
+    let found = json(log.path(), "--compare");
     let of = |name: &str| {
         let rules = found["rules"].as_array().expect("a list");
         let rule = rules.iter().find(|rule| rule["rule"] == format!("model: {name}, no remap"));
@@ -169,7 +156,7 @@ fn a_snapshot_is_replayed_and_what_it_lacks_is_said() {
 
 #[test]
 fn lifetimes_are_replayed() {
-    let log = Log::new("lifetimes", "id,lower,upper,size\na,0,3,4194304\nb,3,9,4194304\nc,0,9,4194304\n");
-    let found = json(&log.0, "--min-capacity");
+    let log = log("id,lower,upper,size\na,0,3,4194304\nb,3,9,4194304\nc,0,9,4194304\n");
+    let found = json(log.path(), "--min-capacity");
     assert_eq!(LEAST.map(|key| number(&found, key)), [8 << 20, 8 << 20, 8 << 20, 2 << 20]);
 }

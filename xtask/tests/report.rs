@@ -3,27 +3,7 @@
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-
-/// A folder of this test's own, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("weir-report-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder");
-        Self(path)
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+use tempfile::{TempDir, tempdir};
 
 fn xtask(words: &[&str], files: &[&Path]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
@@ -38,9 +18,9 @@ fn xtask(words: &[&str], files: &[&Path]) -> Output {
 }
 
 /// The event log of a replay at a limit that refuses some.
-fn log(folder: &Folder) -> PathBuf {
+fn log(folder: &TempDir) -> PathBuf {
     let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/traces/producer_consumer.csv");
-    let log = folder.file("trace.log");
+    let log = folder.path().join("trace.log");
     let words = ["replay", "FILE", "--policy", "internal", "--lag", "300", "--limit", "60MiB", "--log", "FILE"];
     let output = xtask(&words, &[&trace, &log]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -49,9 +29,9 @@ fn log(folder: &Folder) -> PathBuf {
 
 #[test]
 fn the_object_agrees_with_the_replay_that_wrote_the_log() {
-    let folder = Folder::new("json");
+    let folder = tempdir().expect("a folder");
     let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/traces/producer_consumer.csv");
-    let log = folder.file("trace.log");
+    let log = folder.path().join("trace.log");
     let words =
         ["replay", "FILE", "--policy", "internal", "--lag", "300", "--limit", "60MiB", "--json", "--log", "FILE"];
     let replayed: Value = serde_json::from_slice(&xtask(&words, &[&trace, &log]).stdout).expect("JSON");
@@ -67,7 +47,7 @@ fn the_object_agrees_with_the_replay_that_wrote_the_log() {
 
 #[test]
 fn conditions_decide_the_exit_status() {
-    let folder = Folder::new("conditions");
+    let folder = tempdir().expect("a folder");
     let log = log(&folder);
     let status = |conditions: &[&str]| {
         let mut words = vec!["report", "FILE", "--json"];
@@ -90,10 +70,10 @@ fn conditions_decide_the_exit_status() {
 #[cfg(unix)]
 #[test]
 fn no_output_takes_the_place_of_the_log() {
-    let folder = Folder::new("spared");
+    let folder = tempdir().expect("a folder");
     let log = log(&folder);
     let before = std::fs::read(&log).expect("is there");
-    let link = folder.0.join("link.svg");
+    let link = folder.path().join("link.svg");
     std::os::unix::fs::symlink(&log, &link).expect("a link");
     let refused = |words: &[&str], files: &[&Path]| {
         let output = xtask(words, files);
@@ -105,16 +85,16 @@ fn no_output_takes_the_place_of_the_log() {
         refused(&["report", "FILE", option, "FILE"], &[&log, &log]);
         refused(&["report", "FILE", option, "FILE"], &[&log, &link]);
     }
-    let out = folder.0.join("both");
+    let out = folder.path().join("both");
     refused(&["report", "FILE", "--html", "FILE", "--svg", "FILE"], &[&log, &out, &out]);
 }
 
 #[test]
 fn what_is_written_is_the_same_every_time() {
-    let folder = Folder::new("same");
+    let folder = tempdir().expect("a folder");
     let log = log(&folder);
     let write = |name: &str| {
-        let (html, svg) = (folder.file(&format!("{name}.html")), folder.file(&format!("{name}.svg")));
+        let (html, svg) = (folder.path().join(format!("{name}.html")), folder.path().join(format!("{name}.svg")));
         let output = xtask(&["report", "FILE", "--html", "FILE", "--svg", "FILE"], &[&log, &html, &svg]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         (std::fs::read(html).expect("a page"), std::fs::read(svg).expect("a picture"))
@@ -130,10 +110,10 @@ fn browser() -> Option<&'static str> {
     names.into_iter().find(|name| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success()))
 }
 
-fn browse(browser: &str, folder: &Folder, words: &[&str], page: &Path) -> Output {
+fn browse(browser: &str, folder: &TempDir, words: &[&str], page: &Path) -> Output {
     let mut command = Command::new(browser);
     command.args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run"]);
-    command.arg(format!("--user-data-dir={}", folder.file("profile").display()));
+    command.arg(format!("--user-data-dir={}", folder.path().join("profile").display()));
     command.args(words).arg(format!("file://{}", page.display()));
     command.output().expect("the browser runs")
 }
@@ -144,8 +124,8 @@ fn a_browser_shows_the_page_on_light_and_on_dark_ground() {
         eprintln!("skipped: no chromium in PATH; on Debian, run: apt-get install chromium");
         return;
     };
-    let folder = Folder::new("browser");
-    let (log, page) = (log(&folder), folder.file("report.html"));
+    let folder = tempdir().expect("a folder");
+    let (log, page) = (log(&folder), folder.path().join("report.html"));
     assert!(xtask(&["report", "FILE", "--html", "FILE"], &[&log, &page]).status.success());
     let dom = browse(browser, &folder, &["--dump-dom"], &page).stdout;
     let dom = String::from_utf8_lossy(&dom);
@@ -154,7 +134,7 @@ fn a_browser_shows_the_page_on_light_and_on_dark_ground() {
     }
     // `0` is dark, `1` light, as the browser numbers them.
     let grounds = ["1", "0"].map(|scheme| {
-        let picture = folder.file(&format!("{scheme}.png"));
+        let picture = folder.path().join(format!("{scheme}.png"));
         let words = [
             "--window-size=1100,2400".to_owned(),
             format!("--blink-settings=preferredColorScheme={scheme}"),

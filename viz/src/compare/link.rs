@@ -1,7 +1,7 @@
 //! Two logs looked at together: where something of one stands in the other.
 
 use super::{mallocs, marks, sections};
-use crate::model::{Axis, EventIx, LifeIx, Model};
+use crate::model::{Axis, EventIx, LifeIx, Model, PoolIx};
 use crate::scene::{Range, Selection, View};
 use std::cell::OnceCell;
 
@@ -81,7 +81,22 @@ impl Link {
             }
             Selection::Nothing | Selection::Finding(_) => Selection::Nothing,
         };
+        follower.notes.chosen = None;
+        // A peak has its own place in each log, and its own holders.
+        if let Some(note) = leader.chosen_note(models[from])
+            && let Some(pool) = note.pool.and_then(|pool| same_pool(models, from, pool))
+        {
+            follower.choose_note(models[to], note.kind, pool);
+        }
     }
+}
+
+/// The pool of the same id in the other log; where both have one only, that.
+fn same_pool(models: [&Model; 2], from: usize, pool: PoolIx) -> Option<PoolIx> {
+    let (one, other) = (models[from], models[1 - from]);
+    let only = (one.pools.len() == 1 && other.pools.len() == 1).then_some(0);
+    let id = one.pool(pool).id;
+    other.pools.iter().rposition(|of| of.id == id).or(only).map(PoolIx::next_of)
 }
 
 /// The mallocs of both, in the order of the first's and in that of the second's.

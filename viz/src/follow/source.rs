@@ -309,10 +309,6 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    fn temporary(name: &str) -> PathBuf {
-        std::env::temp_dir().join(format!("weir-follow-{}-{name}", std::process::id()))
-    }
-
     /// All that comes until something else does than bytes.
     fn rest(source: &mut Source) -> (Vec<u8>, Came) {
         let mut bytes = Vec::new();
@@ -344,7 +340,8 @@ mod tests {
 
     #[test]
     fn a_file_is_followed_as_it_grows_is_cut_and_is_replaced() {
-        let (path, other) = (temporary("file"), temporary("other"));
+        let folder = tempfile::tempdir().unwrap();
+        let [path, other] = ["file", "other"].map(|name| folder.path().join(name));
         std::fs::write(&path, "one").unwrap();
         let mut source = Source::open(&Feed::File(path.clone())).unwrap();
         assert_eq!(rest(&mut source), (b"one".to_vec(), Came::Nothing));

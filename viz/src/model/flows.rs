@@ -1,6 +1,6 @@
 //! Who handed how much memory to whom: sums over any range of records, in bounded time.
 
-use super::{EventIx, Kind, LifeIx, Model, Payload, StreamIx};
+use super::{EventIx, Kind, LifeIx, Model, Payload, PoolIx, StreamIx};
 use foldhash::HashMap;
 use std::collections::BTreeMap;
 use weir::trace::Source;
@@ -39,15 +39,16 @@ pub enum Party {
 /// Everything that went from one to another, by what it relied on.
 pub type Handed = BTreeMap<(Party, Party), BTreeMap<Source, Amount>>;
 
-/// By who gave (0: nobody; else a stream's rank and 1), who took (likewise), and what it relied on.
+/// By pool, who gave (0: nobody; else a stream's rank and 1), who took (likewise), and what it relied on.
 type Sums = HashMap<Key, Amount>;
 
 /// The source by its place in `Source::ALL`.
-type Key = (u32, u32, u8);
+type Key = (PoolIx, u32, u32, u8);
 
 /// Sums of whole blocks, over so many streams at a time that few are left.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flows {
+    /// By pool.
     blocks: Vec<Vec<(Key, Amount)>>,
     /// Streams of one sum.
     wide: u32,
@@ -64,8 +65,11 @@ impl Flows {
         for block in 0..model.events.len() / BLOCK {
             let mut sums = Sums::default();
             let events = block * BLOCK..(block + 1) * BLOCK;
-            events.for_each(|at| add(model, EventIx::next_of(at), &mut sums, |rank| group(rank, wide)));
-            blocks.push(sums.into_iter().collect());
+            let group = |rank| group(rank, wide);
+            events.for_each(|at| add(model, EventIx::next_of(at), &mut sums, |_| true, group));
+            let mut sums: Vec<(Key, Amount)> = sums.into_iter().collect();
+            sums.sort_unstable_by_key(|sum| sum.0);
+            blocks.push(sums);
         }
         Self { blocks, wide, by_rank }
     }
@@ -79,14 +83,18 @@ const fn group(rank: u32, wide: u32) -> u32 {
     }
 }
 
-/// Adds what the record's malloc got.
-fn add(model: &Model, event: EventIx, sums: &mut Sums, group: impl Fn(u32) -> u32) {
+/// Adds what the record's malloc got, if its pool is one of those wanted.
+fn add(model: &Model, event: EventIx, sums: &mut Sums, wanted: impl Fn(PoolIx) -> bool, group: impl Fn(u32) -> u32) {
     if model.events.kind(event) != Kind::Malloc {
         return;
     }
     let Payload::Life(at) = model.events.payload(event) else { return };
+    let pool = model.life(at).pool;
+    if !wanted(pool) {
+        return;
+    }
     each_hand_over(model, at, |from, to, source, bytes| {
-        let sum = sums.entry((group(from), group(to), source)).or_default();
+        let sum = sums.entry((pool, group(from), group(to), source)).or_default();
         *sum = sum.and(Amount { bytes, hand_overs: 1 });
     });
 }
@@ -135,22 +143,27 @@ impl Model {
         }
     }
 
-    /// Who handed memory to whom in the mallocs of the records `from..to`. Many streams are told some together. O(records
-    /// in two blocks + all blocks).
+    /// Who handed memory of a pool to whom in the mallocs of the records `from..to`. Many streams are told some together.
+    /// O(records in two blocks + all blocks).
     #[must_use]
-    pub fn handed(&self, from: EventIx, to: EventIx) -> Handed {
+    pub fn handed(&self, pool: PoolIx, from: EventIx, to: EventIx) -> Handed {
         let (first, past) = (from.at().div_ceil(BLOCK), to.at() / BLOCK);
         let mut sums = Sums::default();
+        let wanted = |of: PoolIx| of == pool;
         if first >= past {
-            (from.0..to.0).for_each(|at| add(self, EventIx(at), &mut sums, |rank| rank));
-            return self.few(sums);
+            (from.0..to.0).for_each(|at| add(self, EventIx(at), &mut sums, wanted, |rank| rank));
+            return few(sums);
         }
         let wide = self.flows().wide;
         let rest = (from.at()..first * BLOCK).chain(past * BLOCK..to.at());
-        rest.for_each(|at| add(self, EventIx::next_of(at), &mut sums, |rank| group(rank, wide)));
-        for (key, amount) in self.flows().blocks[first..past].iter().flatten() {
-            let sum = sums.entry(*key).or_default();
-            *sum = sum.and(*amount);
+        rest.for_each(|at| add(self, EventIx::next_of(at), &mut sums, wanted, |rank| group(rank, wide)));
+        let of_pool = |block: &'_ Vec<(Key, Amount)>| {
+            let at = block.partition_point(|sum| sum.0.0 < pool);
+            block[at..].iter().take_while(|sum| sum.0.0 == pool).copied().collect::<Vec<_>>()
+        };
+        for (key, amount) in self.flows().blocks[first..past].iter().flat_map(of_pool) {
+            let sum = sums.entry(key).or_default();
+            *sum = sum.and(amount);
         }
         let streams = u32::try_from(self.streams.len()).unwrap_or(u32::MAX);
         let party = |group: u32| match group {
@@ -159,28 +172,28 @@ impl Model {
         };
         parties(sums, party)
     }
+}
 
-    /// The same of sums by single streams: as many together as it takes.
-    fn few(&self, sums: Sums) -> Handed {
-        let mut ranks: Vec<u32> = sums.keys().flat_map(|key| [key.0, key.1]).filter(|rank| *rank > 0).collect();
-        ranks.sort_unstable();
-        ranks.dedup();
-        let wide = ranks.len().div_ceil(MOST).max(1);
-        let party = |rank: u32| match ranks.binary_search(&rank) {
-            Ok(at) => {
-                let first = at - at % wide;
-                let last = (first + wide).min(ranks.len()) - 1;
-                Party::Streams(ranks[first] - 1, ranks[last] - 1)
-            }
-            Err(_) => Party::Nobody,
-        };
-        parties(sums, party)
-    }
+/// The same of sums by single streams: as many together as it takes.
+fn few(sums: Sums) -> Handed {
+    let mut ranks: Vec<u32> = sums.keys().flat_map(|key| [key.1, key.2]).filter(|rank| *rank > 0).collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    let wide = ranks.len().div_ceil(MOST).max(1);
+    let party = |rank: u32| match ranks.binary_search(&rank) {
+        Ok(at) => {
+            let first = at - at % wide;
+            let last = (first + wide).min(ranks.len()) - 1;
+            Party::Streams(ranks[first] - 1, ranks[last] - 1)
+        }
+        Err(_) => Party::Nobody,
+    };
+    parties(sums, party)
 }
 
 fn parties(sums: Sums, party: impl Fn(u32) -> Party) -> Handed {
     let mut handed = Handed::new();
-    for ((from, to, source), amount) in sums {
+    for ((_, from, to, source), amount) in sums {
         let source = Source::ALL[usize::from(source)];
         let sum = handed.entry((party(from), party(to))).or_default().entry(source).or_default();
         *sum = sum.and(amount);

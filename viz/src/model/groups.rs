@@ -309,4 +309,10 @@ impl Model {
     pub fn groups(&self, pool: PoolIx, by: By) -> &Groups {
         self.pool(pool).groups[by as usize].get_or_init(|| Groups::new(self, pool, by))
     }
+
+    /// Whether they are at hand.
+    #[must_use]
+    pub fn has_groups(&self, pool: PoolIx, by: By) -> bool {
+        self.pool(pool).groups[by as usize].get().is_some()
+    }
 }

@@ -3,10 +3,11 @@
 //! A range of records is looked up in blocks of several sizes, so that a picture costs what it shows, and not what the
 //! log holds: there may be a hundred thousand streams.
 
+use super::arrows::{Arrows, Tie};
 use super::presence::Presence;
-use super::{EventIx, Kind, Model, Payload, StreamIx};
+use super::{EventIx, Kind, Model, Payload, PoolIx, StreamIx};
 use foldhash::HashMap;
-use weir::id::{EventId, StreamId};
+use weir::id::{EventId, PoolId, StreamId};
 use weir::trace::Record;
 
 /// Who acts.
@@ -89,86 +90,16 @@ impl Act {
     }
 }
 
-/// What ties two lanes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Tie {
-    /// Memory: freed on one stream, allocated on another.
-    Reuse,
-    /// The host came after a stream.
-    Sync,
-    /// A recorded event was waited for.
-    Wait,
-    /// The pool made one stream wait for another.
-    Inserted,
-}
-
-impl Tie {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Reuse, Self::Sync, Self::Wait, Self::Inserted];
-}
-
-/// One arrow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrow {
-    /// Where it begins.
-    pub from: EventIx,
-    /// On which lane.
-    pub from_lane: Lane,
-    /// Where it leads to; the lane is that record's.
-    pub to: EventIx,
-}
-
-/// The arrows of one kind, by the record that they lead to.
-#[derive(Clone, Debug, Default)]
-pub struct Arrows {
-    from: Vec<EventIx>,
-    from_lane: Vec<u32>,
-    to: Vec<EventIx>,
-}
-
-impl Arrows {
-    fn push(&mut self, from: EventIx, lane: Lane, to: EventIx) {
-        self.from.push(from);
-        self.from_lane.push(lane.code());
-        self.to.push(to);
-    }
-
-    /// How many there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.to.len()
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.to.is_empty()
-    }
-
-    /// One of them.
-    #[must_use]
-    pub fn get(&self, at: usize) -> Arrow {
-        let from_lane = Lane::of_code(self.from_lane[at]).unwrap_or(Lane::Host);
-        Arrow { from: self.from[at], from_lane, to: self.to[at] }
-    }
-
-    /// The first one that leads to this record or a later one. O(log n).
-    #[must_use]
-    pub fn first_to(&self, event: EventIx) -> usize {
-        self.to.partition_point(|e| *e < event)
-    }
-}
-
 impl Lane {
     /// In a column of numbers. 0 is no lane.
-    const fn code(self) -> u32 {
+    pub(super) const fn code(self) -> u32 {
         match self {
             Self::Host => 1,
             Self::Stream(stream) => stream.0.saturating_add(2),
         }
     }
 
-    const fn of_code(code: u32) -> Option<Self> {
+    pub(super) const fn of_code(code: u32) -> Option<Self> {
         match code {
             0 => None,
             1 => Some(Self::Host),
@@ -177,11 +108,16 @@ impl Lane {
     }
 }
 
+/// The pool that something is about, and the lane on which it was done; what orders streams is about no pool.
+type Part = (Option<PoolIx>, Lane);
+
 /// The lanes of a log.
 #[derive(Clone, Debug, Default)]
 pub struct Lanes {
-    /// The lane of each record.
+    /// The part of each record by its place in the list and 1; 0: it is no lane's.
     of: Vec<u32>,
+    /// In their order: those of a pool are neighbours.
+    parts: Vec<Part>,
     /// Who did what in which records.
     acts: Presence,
     /// All lanes on which anything was done.
@@ -199,18 +135,40 @@ impl Lanes {
     /// Who acts in the record; `None` where it is no lane's.
     #[must_use]
     pub fn lane(&self, event: EventIx) -> Option<Lane> {
-        Lane::of_code(self.of[event.at()])
+        self.part(self.of[event.at()]).map(|part| part.1)
     }
 
-    /// Tells who did what in the records `from..to`: lanes, and their acts as bits (see [`Act::bit`]). A lane may be told
-    /// several times. O(log n) times the lanes in a block.
-    pub fn each_in(&self, model: &Model, from: EventIx, to: EventIx, mut tell: impl FnMut(Lane, u16)) {
+    fn part(&self, code: u32) -> Option<Part> {
+        self.parts.get((code as usize).checked_sub(1)?).copied()
+    }
+
+    /// Whether the record is about this pool, or about none.
+    #[must_use]
+    pub fn concerns(&self, event: EventIx, pool: PoolIx) -> bool {
+        self.part(self.of[event.at()]).is_some_and(|part| part.0.is_none_or(|of| of == pool))
+    }
+
+    /// Tells who did what with a pool in the records `from..to`, and what orders the streams: lanes, and their acts as bits
+    /// (see [`Act::bit`]). A lane may be told several times. O(log n) times the lanes in a block.
+    pub fn each_in(
+        &self,
+        model: &Model,
+        pool: PoolIx,
+        (from, to): (EventIx, EventIx),
+        mut tell: impl FnMut(Lane, u16),
+    ) {
         let single = |at: usize| (self.of[at], Act::bit_of(model.events.kind(EventIx::next_of(at))));
-        self.acts.each_in(from.at(), to.at(), single, |lane, acts| {
-            if let Some(lane) = Lane::of_code(lane) {
+        let wanted = [None, Some(pool)].map(|pool| self.codes(|of| *of < pool)..self.codes(|of| *of <= pool));
+        self.acts.each_in((from.at(), to.at()), &wanted, single, |code, acts| {
+            if let Some((_, lane)) = self.part(code) {
                 tell(lane, acts);
             }
         });
+    }
+
+    /// The code behind those of the pools before.
+    fn codes(&self, before: impl Fn(&Option<PoolIx>) -> bool) -> u32 {
+        u32::try_from(self.parts.partition_point(|part| before(&part.0)) + 1).unwrap_or(u32::MAX)
     }
 
     /// The arrows of a kind. Memory that stays on its stream, and new memory, has none.
@@ -219,13 +177,17 @@ impl Lanes {
         &self.arrows[tie as usize]
     }
 
-    /// The record of a lane that is nearest to this one, before (or this one) or after. O(log n).
-    #[must_use]
-    pub fn around(&self, lane: Lane, event: EventIx) -> [Option<EventIx>; 2] {
+    /// The records of a lane that are nearest to this one, before (or this one) and after: those about the pool, and those
+    /// about none. O(log n).
+    pub fn around(&self, lane: Lane, pool: PoolIx, event: EventIx) -> impl Iterator<Item = EventIx> {
         let past = (event.at() + 1).min(self.of.len());
-        let is = |at: usize| self.of[at] == lane.code();
-        let found = [self.acts.last_before(lane.code(), past, is), self.acts.first_from(lane.code(), past, is)];
-        found.map(|at| at.map(EventIx::next_of))
+        let places = [None, Some(pool)].into_iter().filter_map(move |of| self.parts.binary_search(&(of, lane)).ok());
+        places.flat_map(move |place| {
+            let code = u32::try_from(place + 1).unwrap_or(u32::MAX);
+            let is = |at: usize| self.of[at] == code;
+            let found = [self.acts.last_before(code, past, is), self.acts.first_from(code, past, is)];
+            found.into_iter().flatten().map(EventIx::next_of)
+        })
     }
 
     pub(super) fn build(model: &Model) -> Self {
@@ -234,28 +196,45 @@ impl Lanes {
             streams: HashMap::default(),
             recorded: HashMap::default(),
             markers: HashMap::default(),
+            pools: HashMap::default(),
+            codes: HashMap::default(),
             lanes: Self { of: Vec::with_capacity(count), ..Self::default() },
         };
         for (at, stream) in model.streams.iter().enumerate() {
             making.streams.insert(stream.id, StreamIx::next_of(at));
         }
+        for (at, pool) in model.pools.iter().enumerate() {
+            making.pools.insert(pool.id, PoolIx::next_of(at));
+        }
         for at in 0..count {
             let event = EventIx::next_of(at);
-            let lane = making.lane_of(model, event).map_or(0, Lane::code);
-            making.lanes.of.push(lane);
+            let code = making.lane_of(model, event).map_or(0, |lane| making.code(lane, making.pool_of(model, event)));
+            making.lanes.of.push(code);
         }
         let mut lanes = making.lanes;
+        lanes.sort_parts();
         let bit = |at: usize| Act::bit_of(model.events.kind(EventIx::next_of(at)));
         lanes.acts = Presence::build(&lanes.of, bit);
         lanes.list(model);
         lanes
     }
 
+    /// Until here they stand in the order in which they came.
+    fn sort_parts(&mut self) {
+        let mut order: Vec<usize> = (0..self.parts.len()).collect();
+        order.sort_unstable_by_key(|at| self.parts[*at]);
+        let mut codes = vec![0; self.parts.len() + 1];
+        for (code, at) in (1..).zip(&order) {
+            codes[at + 1] = code;
+        }
+        self.of.iter_mut().for_each(|code| *code = codes[*code as usize]);
+        self.parts.sort_unstable();
+    }
+
     fn list(&mut self, model: &Model) {
-        let mut seen = vec![false; model.streams.len() + 2];
-        self.of.iter().for_each(|lane| seen[*lane as usize] = true);
-        let codes = (0_u32..).zip(seen).filter(|(_, seen)| *seen);
-        self.lanes = codes.filter_map(|(code, _)| Lane::of_code(code)).collect();
+        self.lanes = self.parts.iter().map(|part| part.1).collect();
+        self.lanes.sort_unstable();
+        self.lanes.dedup();
         model.sort_lanes(&mut self.lanes);
     }
 }
@@ -265,12 +244,33 @@ struct Making {
     /// The latest recording of each event: its number, its record, its lane.
     recorded: HashMap<EventId, (u64, EventIx, Lane)>,
     markers: HashMap<u32, (EventIx, Lane)>,
+    pools: HashMap<PoolId, PoolIx>,
+    codes: HashMap<Part, u32>,
     lanes: Lanes,
 }
 
 impl Making {
     fn lane(&self, stream: StreamId) -> Lane {
         self.streams.get(&stream).map_or(Lane::Host, |at| Lane::Stream(*at))
+    }
+
+    fn code(&mut self, lane: Lane, pool: Option<PoolIx>) -> u32 {
+        let parts = &mut self.lanes.parts;
+        *self.codes.entry((pool, lane)).or_insert_with(|| {
+            parts.push((pool, lane));
+            u32::try_from(parts.len()).unwrap_or(u32::MAX)
+        })
+    }
+
+    /// The pool that a record is about, if it is about one.
+    fn pool_of(&self, model: &Model, event: EventIx) -> Option<PoolIx> {
+        match model.events.payload(event) {
+            Payload::Life(life) => Some(model.life(life).pool),
+            Payload::Other(
+                Record::Use { pool, .. } | Record::OutOfMemory { pool, .. } | Record::Refused { pool: Some(pool), .. },
+            ) => self.pools.get(&pool).copied(),
+            Payload::Other(_) => None,
+        }
     }
 
     fn tie(&mut self, tie: Tie, from: (EventIx, Lane), to: EventIx) {

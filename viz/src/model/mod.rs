@@ -1,5 +1,6 @@
 //! The model: what a log says, as tables and curves. Knows no files and no pictures.
 
+mod arrows;
 mod blocks;
 mod build;
 mod curve;
@@ -26,6 +27,7 @@ mod summary;
 mod times;
 mod unrecorded;
 
+pub use arrows::{Arrow, Arrows, Tie};
 pub use blocks::FreeBlock;
 pub use build::Builder;
 pub use curve::Curve;
@@ -34,7 +36,7 @@ pub use findings::{Findings, Flag};
 pub use flows::{Amount, Handed, Party, relied_on};
 pub use groups::{By, Group, Groups, Held, MOST_GROUPS, Span, total};
 pub use index::{EventIx, FindingIx, LifeIx, NameIx, PoolIx, StreamIx};
-pub use lanes::{Act, Arrow, Arrows, Lane, Lanes, Tie};
+pub use lanes::{Act, Lane, Lanes};
 use later::Later;
 pub use life::{Birth, Death, Life, WaitedFor};
 pub use moves::Move;

@@ -1,6 +1,8 @@
 //! Which keys occur where in a long column, with marks beside each: blocks of several sizes list their keys once, so that a
 //! range is told without walking it.
 
+use std::ops::Range;
+
 /// Entries of the column in the smallest block.
 const LEAF: usize = 64;
 /// Blocks of one size in a block of the next.
@@ -93,11 +95,12 @@ impl Presence {
         self.levels[..levels.min(self.levels.len())].iter().rposition(fits)
     }
 
-    /// Tells the keys of `from..to` with their marks, some of them several times. `single` tells one entry's.
+    /// Tells those of the wanted keys that are in `from..to` with their marks, some of them several times. `single` tells
+    /// one entry's.
     pub(super) fn each_in(
         &self,
-        from: usize,
-        to: usize,
+        (from, to): (usize, usize),
+        wanted: &[Range<u32>],
         single: impl Fn(usize) -> (u32, u16),
         mut tell: impl FnMut(u32, u16),
     ) {
@@ -107,12 +110,18 @@ impl Presence {
                 Some(level) => {
                     let level = &self.levels[level];
                     let (keys, marks) = level.entries(at / level.size);
-                    keys.iter().zip(marks).for_each(|(key, marks)| tell(*key, *marks));
+                    for range in wanted {
+                        let first = keys.partition_point(|key| *key < range.start);
+                        let of = keys[first..].iter().zip(&marks[first..]).take_while(|(key, _)| **key < range.end);
+                        of.for_each(|(key, marks)| tell(*key, *marks));
+                    }
                     at += level.size;
                 }
                 None => {
                     let (key, marks) = single(at);
-                    tell(key, marks);
+                    if wanted.iter().any(|range| range.contains(&key)) {
+                        tell(key, marks);
+                    }
                     at += 1;
                 }
             }
@@ -174,9 +183,13 @@ mod tests {
                 let (a, b) = (next(count + 1) as usize, next(count + 1) as usize);
                 let (from, to) = (a.min(b), a.max(b));
                 let (mut told, mut plain) = (vec![0_u16; 1000], vec![0_u16; 1000]);
-                presence.each_in(from, to, |at| (column[at], marks[at]), |key, marks| told[key as usize] |= marks);
-                (from..to).for_each(|at| plain[column[at] as usize] |= marks[at]);
-                assert_eq!(told[1..], plain[1..], "{from}..{to} of {count}");
+                let (some, more) = (1..next(300) as u32 + 1, 400..next(500) as u32 + 400);
+                let wanted = [some.clone(), more.clone()];
+                let single = |at: usize| (column[at], marks[at]);
+                presence.each_in((from, to), &wanted, single, |key, marks| told[key as usize] |= marks);
+                let of = (from..to).filter(|at| some.contains(&column[*at]) || more.contains(&column[*at]));
+                of.for_each(|at| plain[column[at] as usize] |= marks[at]);
+                assert_eq!(told, plain, "{wanted:?} in {from}..{to} of {count}");
                 let key = next(600) as u32 + 1;
                 let is = |at: usize| column[at] == key;
                 assert_eq!(presence.first_from(key, from, is), (from..column.len()).find(|at| is(*at)));

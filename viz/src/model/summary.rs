@@ -188,6 +188,17 @@ impl Model {
         self.pool(pool).summaries[by as usize].get_or_init(|| Summary::build(self, pool, by))
     }
 
+    /// Sums the allocations of a pool up by this. O(n log n) the first time.
+    pub fn sum(&self, pool: PoolIx, by: Summed) {
+        self.summary(pool, by);
+    }
+
+    /// Whether that was done.
+    #[must_use]
+    pub fn has_sums(&self, pool: PoolIx, by: Summed) -> bool {
+        by == Summed::Stream || self.pool(pool).summaries[by as usize - 1].get().is_some()
+    }
+
     /// What is to be drawn of a pool for the records `from..to`: allocations one by one, but for those that `fine` says
     /// are too short to be told apart; it is asked whether a block of records is worth being looked into. Those that
     /// were live at the beginning are told as well. Bounded by what `fine` allows and by what lasted.

@@ -6,9 +6,10 @@ use super::{PoolReport, Report};
 use crate::cli::{self, Picture};
 use crate::floor::Exactness;
 use crate::model::{Fact, Model};
-use crate::scene::{Parts, Size, Theme, ticks};
+use crate::scene::{Parts, Size, Theme, source_words, ticks};
 use crate::source::Opened;
 use crate::svg;
+use crate::words;
 use std::fmt::Write;
 use weir::trace::Source;
 
@@ -60,6 +61,14 @@ pub(super) fn escaped(text: &str) -> String {
     out
 }
 
+/// A term, with what it means for who rests the pointer on it.
+fn term(text: &str) -> String {
+    match words::meaning(text) {
+        Some(sentence) => format!("<span title=\"{}\">{}</span>", escaped(sentence), escaped(text)),
+        None => escaped(text),
+    }
+}
+
 fn head(out: &mut String, report: &Report) {
     let version = report.version.map_or(String::new(), |(a, b, c)| format!(", written by weir {a}.{b}.{c}"));
     let (records, time) = (ticks::count(report.records), ticks::time(report.nanos));
@@ -76,7 +85,8 @@ fn head(out: &mut String, report: &Report) {
         let class = if alarm { " class=\"alarm\"" } else { "" };
         let _ = writeln!(
             out,
-            "<div class=\"tile\"><span>{name}</span><b{class}>{value}</b><span>{}</span></div>",
+            "<div class=\"tile\"><span>{}</span><b{class}>{value}</b><span>{}</span></div>",
+            term(name),
             escaped(&note)
         );
     };
@@ -119,8 +129,10 @@ fn pool_part(out: &mut String, report: &Report, opened: &Opened, pool: &PoolRepo
     let limit = pool.limit.map_or("not recorded".to_owned(), ticks::bytes);
     let _ = write!(
         out,
-        "<h2>Pool {}</h2>\n<p class=\"dim\">limit {limit}, granules of {}</p>\n",
+        "<h2>Pool {}</h2>\n<p class=\"dim\">{} {limit}, {} of {}</p>\n",
         pool.id,
+        term("limit"),
+        term("granules"),
         or_not_recorded(pool.granule, ticks::bytes)
     );
     timeline(out, opened, pool.at.at());
@@ -164,11 +176,11 @@ fn curves(out: &mut String, report: &Report, model: &Model, pool: &PoolReport) {
     out.push_str(&plot(model, &series, Amount::Bytes, "Reserved and used bytes over the records"));
     out.push_str("<figcaption>");
     for (class, name) in keys {
-        let _ = write!(out, "<span class=\"key {class}\">{name}</span>");
+        let _ = write!(out, "<span class=\"key {class}\">{}</span>", term(name));
     }
     out.push_str("</figcaption></figure>\n");
     let Some(worst) = pool.worst_fragmentation() else { return };
-    out.push_str("<h3>Fragmentation</h3>\n<figure>");
+    let _ = write!(out, "<h3>{}</h3>\n<figure>", term("Fragmentation"));
     let points = pool.samples.iter().map(|sample| (sample.event, sample.fragmentation())).collect();
     let broken = [Series { class: "broken", filled: true, values: Values::Points(points) }];
     out.push_str(&plot(model, &broken, Amount::Part, "External fragmentation over the records"));
@@ -179,7 +191,7 @@ fn curves(out: &mut String, report: &Report, model: &Model, pool: &PoolReport) {
     );
 }
 
-/// A table with a bar in each row.
+/// A table with a bar in each row, whose names are as they stand in the page.
 fn bars(out: &mut String, heading: [&str; 3], rows: &[(String, String, u64)], length: usize) {
     let most = rows.iter().map(|row| row.2).max().unwrap_or(0).max(1);
     let [name, note, amount] = heading;
@@ -192,7 +204,7 @@ fn bars(out: &mut String, heading: [&str; 3], rows: &[(String, String, u64)], le
             out,
             "<tr><td>{}</td><td class=\"n\">{note}</td><td class=\"n\">{}</td><td class=\"bar\">\
              <i style=\"width:{:.2}%\"></i></td></tr>",
-            escaped(name),
+            name,
             ticks::bytes(*bytes),
             *bytes as f64 * 100.0 / most as f64
         );
@@ -207,15 +219,16 @@ fn holders(out: &mut String, pool: &PoolReport) {
     let rounding = pool.holders.iter().map(|holder| holder.bytes).sum::<u64>().saturating_sub(pool.asked_at_peak);
     let _ = write!(
         out,
-        "<h3>Who held the peak</h3>\n<p class=\"dim\">{} at the peak of used bytes, {} of it rounding.</p>\n",
+        "<h3>Who held the peak</h3>\n<p class=\"dim\">{} at the peak of used bytes, {} of it {}.</p>\n",
         ticks::bytes(pool.used.bytes),
-        ticks::bytes(rounding)
+        ticks::bytes(rounding),
+        term("rounding")
     );
     let rows: Vec<(String, String, u64)> = pool
         .holders
         .iter()
         .take(MOST)
-        .map(|holder| (holder.name(), ticks::count(holder.blocks), holder.bytes))
+        .map(|holder| (escaped(&holder.name()), ticks::count(holder.blocks), holder.bytes))
         .collect();
     bars(out, ["label", "blocks", "bytes"], &rows, pool.holders.len());
 }
@@ -225,7 +238,7 @@ fn reuse(out: &mut String, pool: &PoolReport) {
     let rows: Vec<(String, String, u64)> = Source::ALL
         .iter()
         .zip(pool.reuse)
-        .map(|(source, reused)| (source.name().replace('_', " "), ticks::count(reused.count), reused.bytes))
+        .map(|(source, reused)| (term(source_words(*source)), ticks::count(reused.count), reused.bytes))
         .collect();
     bars(out, ["kind", "mallocs", "bytes"], &rows, rows.len());
     if pool.pairs.is_empty() {
@@ -237,8 +250,8 @@ fn reuse(out: &mut String, pool: &PoolReport) {
         .iter()
         .take(MOST)
         .map(|pair| {
-            let name = format!("{} → {} ({})", pair.from_words(), pair.to, pair.source.name().replace('_', " "));
-            (name, ticks::count(pair.reused.count), pair.reused.bytes)
+            let name = format!("{} → {} ({})", pair.from_words(), pair.to, source_words(pair.source));
+            (escaped(&name), ticks::count(pair.reused.count), pair.reused.bytes)
         })
         .collect();
     bars(out, ["freed on → allocated on", "mallocs", "bytes"], &rows, pool.pairs.len());
@@ -250,12 +263,13 @@ fn moves(out: &mut String, pool: &PoolReport) {
     let rows: Vec<(String, String, u64)> = moves
         .iter()
         .flat_map(|(what, list)| {
-            list.iter().map(move |m| (format!("{what}: {}", m.reason), ticks::count(m.times), m.bytes))
+            list.iter().map(move |m| (term(&format!("{what}: {}", m.reason)), ticks::count(m.times), m.bytes))
         })
         .collect();
     bars(out, ["why", "times", "bytes"], &rows, rows.len());
     if pool.thrash > 0 {
-        let _ = writeln!(out, "<p>{} were released and created again (thrash).</p>", ticks::bytes(pool.thrash));
+        let _ =
+            writeln!(out, "<p>{} were released and created again ({}).</p>", ticks::bytes(pool.thrash), term("thrash"));
     }
 }
 
@@ -292,7 +306,7 @@ fn long(out: &mut String, pool: &PoolReport, model: &Model) {
 }
 
 fn order_part(out: &mut String, report: &Report) {
-    out.push_str("<h2>Waits inserted</h2>\n");
+    let _ = writeln!(out, "<h2>{}</h2>", term("Waits inserted"));
     if report.waits.is_empty() {
         out.push_str("<p class=\"dim\">None.</p>\n");
     }
@@ -305,7 +319,7 @@ fn order_part(out: &mut String, report: &Report) {
 }
 
 fn trouble_part(out: &mut String, report: &Report, model: &Model) {
-    out.push_str("<h2>Refused</h2>\n");
+    let _ = writeln!(out, "<h2>{}</h2>", term("Refused"));
     if report.refusals.is_empty() {
         out.push_str("<p class=\"dim\">Nothing.</p>\n");
     }

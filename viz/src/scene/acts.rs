@@ -7,13 +7,13 @@ use crate::model::{Act, EventIx, Lane};
 use std::collections::BTreeMap;
 
 /// Ticks that are drawn, at most; where they are more, several columns are one.
-const MOST_TICKS: usize = 4_500;
+const MOST_TICKS: usize = 4_000;
 /// Lanes at least this high show each act at its height.
 const APART: f32 = 6.0;
 /// Lines through all lanes, at most.
-const MOST_LINES: usize = 400;
-/// More than these are not dashed: each dash is a line of its own.
-const MOST_DASHED: usize = 40;
+const MOST_LINES: usize = 300;
+/// More records than these in sight are not drawn one by one, however near one comes: many may have happened at once.
+const MOST_SINGLE: u32 = 2_000;
 
 /// The part of a lane's height that an act has, from its middle: above is negative.
 fn band(act: Act) -> (f32, f32) {
@@ -66,7 +66,7 @@ type Ticks = BTreeMap<(usize, Lane), Vec<Rect>>;
 
 /// Draws them.
 pub(super) fn draw(context: &Context<'_>, paint: &mut Paint, rows: &Rows) {
-    let ticks = if half(context.frame.map.x) > 0.5 { single(context, rows) } else { summed(context, rows) };
+    let ticks = if apart(context) { single(context, rows) } else { summed(context, rows) };
     let mut lines = Vec::new();
     let bottom = rows.area.y + rows.high * rows.lanes.len() as f32;
     let syncs = |key: &(usize, Lane)| ORDER[key.0] == Act::SyncDevice;
@@ -74,11 +74,7 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint, rows: &Rows) {
         lines.extend(rects.iter().map(|tick| [pos(tick.x, rows.area.y), pos(tick.x, bottom)]));
     }
     let every = lines.len().div_ceil(MOST_LINES).max(1);
-    let dim = context.palette.dim;
-    let stroke = match lines.len() {
-        0..=MOST_DASHED => Stroke::dashed(dim, 1.0, 3.0),
-        _ => Stroke::solid(dim.fade(90), 1.0),
-    };
+    let stroke = Stroke::dashed(context.palette.dim, 1.0, 3.0);
     paint.segments(lines.into_iter().step_by(every).collect(), stroke);
     for ((act, lane), rects) in ticks {
         paint.rects(rects, color(context, lane, ORDER[act]));
@@ -89,6 +85,12 @@ fn place(act: Act) -> usize {
     ORDER.iter().position(|other| *other == act).unwrap_or(0)
 }
 
+/// Whether the records in sight have room beside each other.
+pub(super) fn apart(context: &Context<'_>) -> bool {
+    let (first, past) = in_view(context);
+    half(context.frame.map.x) > 0.5 && past.0.saturating_sub(first.0) <= MOST_SINGLE
+}
+
 /// Where the records have room, each has its tick.
 fn single(context: &Context<'_>, rows: &Rows) -> Ticks {
     let model = context.model;
@@ -97,6 +99,9 @@ fn single(context: &Context<'_>, rows: &Rows) -> Ticks {
     let mut ticks = Ticks::new();
     for event in (first.0..past.0).map(EventIx) {
         let Some(act) = Act::of(model.events.kind(event)) else { continue };
+        if !model.lanes().concerns(event, context.view.pool) {
+            continue;
+        }
         let Some((lane, middle)) = model.lanes().lane(event).and_then(|lane| Some((lane, rows.middle(lane)?))) else {
             continue;
         };
@@ -118,20 +123,18 @@ fn heights(band: (f32, f32), middle: f32, high: f32) -> (f32, f32) {
 
 /// One tick for each column, or for several.
 fn summed(context: &Context<'_>, rows: &Rows) -> Ticks {
-    let grid = Grid::of(context, rows);
-    let mut every = 1;
-    loop {
-        let ticks = grid.ticks(rows, every);
-        if every > 64 || ticks.values().map(Vec::len).sum::<usize>() <= MOST_TICKS {
-            return ticks;
-        }
-        every *= 2;
+    let mut grid = Grid::of(context, rows);
+    while grid.columns > 1 && grid.count() > MOST_TICKS {
+        grid = grid.coarser();
     }
+    grid.ticks(rows)
 }
 
 /// What is done in each column of each row of pixels, or of each lane where those are higher.
 struct Grid {
     columns: usize,
+    /// Pixels that a column is wide.
+    wide: usize,
     height: f32,
     /// A bit for each act; row by row.
     acts: Vec<u16>,
@@ -147,33 +150,54 @@ impl Grid {
         let count = rows.lanes.len().checked_sub(1).map_or(0, |last| row_of(last) + 1);
         let mut lanes = vec![Lane::Host; count];
         rows.lanes.iter().enumerate().for_each(|(row, lane)| lanes[row_of(row)] = *lane);
-        let mut grid = Self { columns: columns.len() - 1, height, acts: vec![0; (columns.len() - 1) * count], lanes };
+        let mut grid =
+            Self { columns: columns.len() - 1, wide: 1, height, acts: vec![0; (columns.len() - 1) * count], lanes };
         for (column, pair) in columns.windows(2).enumerate() {
-            context.model.lanes().each_in(context.model, pair[0], pair[1], |lane, acts| {
+            context.model.lanes().each_in(context.model, context.view.pool, (pair[0], pair[1]), |lane, acts| {
                 if let Some(row) = rows.row(lane) {
                     grid.acts[row_of(row) * grid.columns + column] |= acts;
                 }
             });
         }
-        grid
+        grid.seen()
+    }
+
+    /// Where acts are not apart, only what is painted last is seen.
+    fn seen(mut self) -> Self {
+        if self.height < APART {
+            self.acts.iter_mut().for_each(|acts| *acts = last_painted(*acts));
+        }
+        self
+    }
+
+    /// Two columns are one.
+    fn coarser(self) -> Self {
+        let pairs = self.acts.chunks(self.columns).flat_map(|row| row.chunks(2));
+        let acts = pairs.map(|pair| pair.iter().fold(0, |bits, acts| bits | acts)).collect();
+        Self { columns: self.columns.div_ceil(2), wide: self.wide * 2, acts, ..self }.seen()
+    }
+
+    /// How many ticks there would be: each begins where its act was not in the column before.
+    fn count(&self) -> usize {
+        let of_row = |row: &[u16]| {
+            let before = std::iter::once(&0).chain(row);
+            row.iter().zip(before).map(|(acts, before)| (acts & !before).count_ones() as usize).sum::<usize>()
+        };
+        self.acts.chunks(self.columns).map(of_row).sum()
     }
 
     /// Runs of columns in which the same is done.
-    fn ticks(&self, rows: &Rows, every: usize) -> Ticks {
+    fn ticks(&self, rows: &Rows) -> Ticks {
         let mut ticks = Ticks::new();
-        let thin = self.height < APART;
         for (row, lane) in self.lanes.iter().enumerate() {
-            let columns = self.acts[row * self.columns..][..self.columns].chunks(every);
-            let acts: Vec<u16> = columns.map(|acts| acts.iter().fold(0, |bits, act| bits | act)).collect();
-            // Where they are not apart, only what is painted last is seen.
-            let acts: Vec<u16> = if thin { acts.into_iter().map(last_painted).collect() } else { acts };
+            let acts = &self.acts[row * self.columns..][..self.columns];
             let any = acts.iter().fold(0, |bits, act| bits | act);
             let middle = rows.area.y + (row as f32 + 0.5) * self.height;
             for (order, act) in ORDER.iter().enumerate().filter(|(_, act)| any & act.bit() != 0) {
                 let (top, bottom) = heights(band(*act), middle, self.height);
-                let x = |run: usize| (rows.area.x + (run * every) as f32).min(rows.area.right());
+                let x = |run: usize| (rows.area.x + (run * self.wide) as f32).min(rows.area.right());
                 let of_act = ticks.entry((order, *lane)).or_default();
-                of_act.extend(runs(&acts, act.bit()).map(|(from, to)| Rect::between(x(from), top, x(to), bottom)));
+                of_act.extend(runs(acts, act.bit()).map(|(from, to)| Rect::between(x(from), top, x(to), bottom)));
             }
         }
         ticks

@@ -93,7 +93,8 @@ fn top_of(pool: &Pool, limit: Option<u64>) -> f64 {
 fn grid(context: &Context<'_>, paint: &mut Paint, y: &Scale, top: f64) {
     let area = context.frame.chart;
     let unit = ticks::unit_for(top as u64);
-    let most = (area.h / 28.0).max(2.0) as usize;
+    // There is no part of a byte.
+    let most = ((area.h / 28.0).max(2.0) as usize).min((top as usize).max(1));
     let (places, step) = ticks::ticks(0.0, top / unit.bytes as f64, most);
     let mut lines = Vec::new();
     for place in places {

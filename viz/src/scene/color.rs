@@ -49,6 +49,11 @@ pub enum Theme {
     Dark,
 }
 
+/// Colours of streams that differ in hue.
+const HUES: usize = 7;
+/// Times that they come back, each paler than before.
+const PALEST: usize = 3;
+
 /// The colours of a theme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Palette {
@@ -87,7 +92,7 @@ pub struct Palette {
     /// Whatever has no colour of its own.
     pub other: Color,
     /// Groups that have no order, such as streams and labels.
-    hues: [Color; 7],
+    hues: [Color; HUES],
     /// From short to long.
     ages: [Color; 6],
 }
@@ -190,9 +195,13 @@ impl Palette {
     /// The colour of the stream of this rank. Seven differ in hue; further ones come back paler and paler.
     #[must_use]
     pub fn stream(&self, rank: usize) -> Color {
-        let hues = self.hues.len();
-        let paler = u16::try_from((rank / hues).min(3)).unwrap_or(3);
-        self.hues[rank % hues].mix(self.ink, paler * 64)
+        let paler = u16::try_from((rank / HUES).min(PALEST)).unwrap_or(0);
+        self.hues[rank % HUES].mix(self.ink, paler * 64)
+    }
+
+    /// The first rank that has the same colour.
+    pub(super) const fn distinct(rank: usize) -> usize {
+        if rank / HUES < PALEST { rank } else { PALEST * HUES + rank % HUES }
     }
 
     /// The colour of what lived so long, by steps from 0 (short) to 5.

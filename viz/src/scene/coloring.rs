@@ -43,6 +43,16 @@ impl ColorBy {
         Self::ALL.into_iter().find(|by| by.name() == name)
     }
 
+    /// What short blocks are summed up by, so that none of a class is lost among others.
+    pub(super) const fn summed(self) -> Summed {
+        match self {
+            Self::Stream => Summed::Stream,
+            Self::Label => Summed::Label,
+            Self::Age => Summed::Length,
+            Self::Source => Summed::Source,
+        }
+    }
+
     /// The next one, around the end.
     #[must_use]
     pub fn next(self) -> Self {
@@ -75,7 +85,8 @@ impl<'m> Coloring<'m> {
     pub(super) fn class(&self, at: LifeIx) -> u32 {
         let life = self.model.life(at);
         let class = match self.by {
-            ColorBy::Stream => self.model.stream(life.stream).rank,
+            // Streams of one colour are one class.
+            ColorBy::Stream => Palette::distinct(self.model.stream(life.stream).rank),
             ColorBy::Label => self.groups.map_or(0, |groups| groups.of(life)),
             ColorBy::Age => self.age(life),
             ColorBy::Source => life.source.map_or(Source::ALL.len(), |source| source as usize),
@@ -91,16 +102,6 @@ impl<'m> Coloring<'m> {
         let length = end.saturating_sub(place(life.since()));
         let steps = if self.axis == Axis::Time { &NANOS } else { &RECORDS };
         steps.partition_point(|step| *step <= length)
-    }
-
-    /// What short blocks are summed up by, so that none of a class is lost among others.
-    pub(super) const fn summed(&self) -> Summed {
-        match self.by {
-            ColorBy::Stream => Summed::Stream,
-            ColorBy::Label => Summed::Label,
-            ColorBy::Age => Summed::Length,
-            ColorBy::Source => Summed::Source,
-        }
     }
 
     /// The colour of a class.

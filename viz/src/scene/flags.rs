@@ -12,6 +12,8 @@ const HALF: f32 = 4.0;
 const NEAR: f32 = 6.0;
 /// Marks nearer to each other than this are one.
 const APART: f32 = 4.0;
+/// Marks that are drawn, at most; where they are more, those of a larger neighbourhood are one.
+const MOST: usize = 300;
 
 /// Which finding follows: this many further on, around the ends.
 fn following(now: Option<FindingIx>, by: i64, count: usize) -> Option<FindingIx> {
@@ -95,11 +97,18 @@ impl Frame {
 
 /// The findings in sight, one for marks that would cover each other.
 fn shown<'m>(context: &Context<'m>, place: impl Fn(&Flag) -> Option<Pos>) -> Vec<(&'m Flag, Pos)> {
-    let mut taken = HashSet::new();
     let flags = context.model.findings.iter().map(|(_, flag)| flag).filter(|f| f.concerns(context.view.pool));
-    let placed = flags.filter_map(|flag| Some((flag, place(flag)?)));
-    let cell = |at: &Pos| ((at.x / APART) as i32, (at.y / APART) as i32);
-    placed.filter(|(_, at)| taken.insert(cell(at))).collect()
+    let mut placed: Vec<(&Flag, Pos)> = flags.filter_map(|flag| Some((flag, place(flag)?))).collect();
+    let mut apart = APART;
+    loop {
+        let cell = |at: &Pos| ((at.x / apart) as i32, (at.y / apart) as i32);
+        let mut taken = HashSet::new();
+        placed.retain(|(_, at)| taken.insert(cell(at)));
+        if placed.len() <= MOST {
+            return placed;
+        }
+        apart *= 2.0;
+    }
 }
 
 /// A triangle at the foot of the chart for each finding.

@@ -29,9 +29,9 @@ pub(super) struct ReuseFlows;
 impl Panel for ReuseFlows {
     fn draw(&self, context: &Context<'_>, paint: &mut Paint) {
         let area = context.frame.map.area;
-        super::panel(context, paint, area, &super::of_all_pools(context.model, "Reuse: who handed memory to whom"));
+        super::panel(context, paint, area, &super::of_pool(context, "Reuse: who handed memory to whom"));
         let (first, past) = in_view(context);
-        let cells = context.model.handed(first, past);
+        let cells = context.model.handed(context.view.pool, first, past);
         let grid = Grid::of(&cells, area);
         key(context, paint);
         names(context, paint, &grid);
@@ -54,7 +54,7 @@ impl Panel for ReuseFlows {
     fn tell(&self, model: &Model, view: &View, frame: &Frame, at: Pos) -> Vec<String> {
         let events = &model.events;
         let range = (events.first_from(view.axis, view.x.from), events.first_from(view.axis, view.x.to));
-        let cells = model.handed(range.0, range.1);
+        let cells = model.handed(view.pool, range.0, range.1);
         let grid = Grid::of(&cells, frame.map.area);
         let under = cells.iter().find(|((from, to), _)| grid.cell(*from, *to).is_some_and(|rect| rect.contains(at)));
         let Some(((from, to), by)) = under else {

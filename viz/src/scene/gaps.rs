@@ -1,11 +1,13 @@
 //! Where records are missing: a band over the panels. What was there is not known, so nothing is shown.
 
-use super::{Anchor, Context, Paint, Pos, Rect, Stroke, pos, ticks};
+use super::{Anchor, Context, Paint, Rect, Stroke, pos, ticks};
 use crate::font::width;
 use crate::model::{Axis, EventIx, Gap, Model};
 
-/// Narrower ones are a line.
+/// Narrower ones are a stroke.
 const NARROW: f32 = 3.0;
+/// Narrower ones have no edges.
+const EDGED: f32 = 8.0;
 /// Size of the text.
 const TEXT: f32 = 11.5;
 
@@ -16,33 +18,48 @@ pub(super) fn span(model: &Model, axis: Axis, gap: &Gap) -> (f64, f64) {
     (gap.event.0.checked_sub(1).map_or(0.0, |before| place(before) + after), place(gap.event.0))
 }
 
-/// Draws the bands.
+/// Draws the bands; what is narrower is one stroke for all gaps of a pixel column, and columns beside each other are one.
 pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
     let (frame, palette) = (context.frame, context.palette);
-    let panels = frame.over();
-    let mut lines = Vec::new();
+    let area = frame.map.area;
+    let mut narrow: Vec<(f32, f32)> = Vec::new();
     for gap in &context.model.gaps {
         let (from, to) = span(context.model, context.view.axis, gap);
         let (left, right) = (frame.map.x.pixel(from), frame.map.x.pixel(to));
-        for panel in panels.iter().filter(|p| p.h > 0.0) {
-            let band = Rect::between(left, panel.y, right.max(left + 0.5), panel.bottom());
-            match band.clip(panel) {
-                Some(band) if band.w >= NARROW => self::band(context, paint, band, gap.records, &mut lines),
-                Some(band) => lines.push([pos(band.x, band.y), pos(band.x, band.bottom())]),
-                None => {}
-            }
+        if right < area.x || left > area.right() {
+            continue;
+        }
+        let (left, right) = (left.max(area.x), right.min(area.right()));
+        if right - left >= NARROW {
+            band(context, paint, (left, right), gap.records);
+            continue;
+        }
+        let left = left.floor();
+        match narrow.last_mut() {
+            Some(last) if left <= last.1 => last.1 = last.1.max(left + 1.0),
+            _ => narrow.push((left, left + 1.0)),
         }
     }
-    lines.dedup_by(|a, b| (a[0].x - b[0].x).abs() < 1.0 && a[0].y == b[0].y);
-    paint.segments(lines, Stroke::dashed(palette.alarm.fade(170), 1.0, 2.0));
+    for panel in frame.over().iter().filter(|panel| panel.h > 0.0) {
+        let stroke = |(left, right): &(f32, f32)| Rect::between(*left, panel.y, *right, panel.bottom()).clip(panel);
+        paint.rects(narrow.iter().filter_map(stroke).collect(), palette.alarm.fade(100));
+    }
 }
 
-fn band(context: &Context<'_>, paint: &mut Paint, band: Rect, records: u64, lines: &mut Vec<[Pos; 2]>) {
-    paint.rect(band, context.palette.notice);
-    lines.extend([band.x, band.right()].map(|x| [pos(x, band.y), pos(x, band.bottom())]));
-    let words = [format!("{} lost", ticks::counted(records, "record")), "records lost".to_owned(), "lost".to_owned()];
-    if let Some(text) = words.into_iter().find(|t| width(t, TEXT) + 8.0 <= band.w) {
-        let at = pos(band.x + band.w / 2.0, band.y + band.h / 2.0 + 4.0);
-        paint.text(Anchor::Middle, at, TEXT, context.palette.ink, text);
+/// Over all panels, with what was lost in words where there is room.
+fn band(context: &Context<'_>, paint: &mut Paint, (left, right): (f32, f32), records: u64) {
+    let wide = right - left;
+    let lost = format!("{} lost", ticks::counted(records, "record"));
+    let words = [lost.as_str(), "records lost", "lost"].into_iter().find(|words| width(words, TEXT) + 8.0 <= wide);
+    for panel in context.frame.over().into_iter().filter(|panel| panel.h > 0.0) {
+        paint.rect(Rect::between(left, panel.y, right, panel.bottom()), context.palette.notice);
+        if wide >= EDGED {
+            let edges = [left, right].map(|x| [pos(x, panel.y), pos(x, panel.bottom())]);
+            paint.segments(edges.to_vec(), Stroke::dashed(context.palette.alarm.fade(170), 1.0, 2.0));
+        }
+        if let Some(words) = words {
+            let at = pos(left + wide / 2.0, panel.y + panel.h / 2.0 + 4.0);
+            paint.text(Anchor::Middle, at, TEXT, context.palette.ink, words);
+        }
     }
 }

@@ -11,8 +11,8 @@ use weir::units::Bytes;
 
 /// Size of the texts.
 const TEXT: f32 = 12.0;
-/// Findings are told in lines of this width.
-const WIDEST: f32 = 420.0;
+/// Sentences are told in lines of this width.
+pub(super) const WIDEST: f32 = 420.0;
 
 /// A line at the pointer, and a box with what is under it.
 #[must_use]
@@ -106,7 +106,7 @@ pub(super) fn moment_lines(model: &Model, view: &View, event: EventIx) -> Vec<St
 }
 
 /// A box beside the pointer, inside the picture, and inside of the panels where it tells of those.
-fn boxed(paint: &mut Paint, palette: &Palette, frame: &Frame, at: Pos, lines: &[String]) {
+pub(super) fn boxed(paint: &mut Paint, palette: &Palette, frame: &Frame, at: Pos, lines: &[String]) {
     if lines.is_empty() {
         return;
     }

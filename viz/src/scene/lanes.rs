@@ -2,18 +2,24 @@
 //! pixel column is drawn once, so that a picture of any log is bounded; nothing that happened is without its column.
 
 use super::acts;
+use super::frame::PAD;
 use super::page::Panel;
 use super::rows::{NAMED, Rows, lane_color, lane_name};
 use super::{Anchor, Context, Frame, Paint, Pos, Rect, Scale, Selection, Stroke, View, describe, pos, ticks};
 use crate::font::{fit, width};
 use crate::model::{Act, EventIx, Lane, LifeIx, Model, Payload, Tie};
+use std::collections::BTreeMap;
 
 /// Lines of a kind that are drawn between lanes, at most.
-const MOST_ARROWS: usize = 256;
+const MOST_ARROWS: usize = 128;
 /// With more than these, they have no heads.
 const MOST_HEADS: usize = 200;
-/// Arrows that are dashed, at most: each dash is a line of its own.
-const MOST_DASHED: usize = 100;
+/// Those that leave the picture at its right, at most.
+const MOST_BEYOND: usize = 64;
+/// Arrows of one part of the axis that are looked at for one to draw.
+const MOST_TRIED: usize = 64;
+/// Hand-overs of the selected allocation, at most.
+const MOST_HAND_OVERS: usize = 200;
 /// How near the pointer has to come to a record.
 const NEAR: f32 = 5.0;
 /// Size of the texts.
@@ -25,9 +31,14 @@ pub(super) struct StreamLanes;
 impl Panel for StreamLanes {
     fn draw(&self, context: &Context<'_>, paint: &mut Paint) {
         let area = context.frame.map.area;
-        super::panel(context, paint, area, &super::of_all_pools(context.model, "Streams"));
-        key(context, paint);
+        let caption = super::of_pool(context, "Streams");
+        super::panel(context, paint, area, &caption);
+        key(context, paint, PAD + width(&caption, 13.0) + 24.0);
         let rows = Rows::of(context.model, context.view, area);
+        if rows.lanes.is_empty() {
+            let words = "No stream did anything in the records in sight.";
+            paint.text(Anchor::Start, pos(area.x + 20.0, area.y + 30.0), 13.0, context.palette.dim, words);
+        }
         grounds(context, paint, &rows);
         super::header::mark_lines(context, paint, area);
         arrows(context, paint, &rows);
@@ -59,7 +70,7 @@ fn under(model: &Model, view: &View, frame: &Frame, at: Pos) -> Option<EventIx> 
         let x = frame.map.x.pixel(model.events.position(view.axis, *event) as f64);
         (x + half(frame.map.x) - at.x).abs()
     };
-    let near = model.lanes().around(lane, here).into_iter().flatten();
+    let near = model.lanes().around(lane, view.pool, here);
     near.min_by(|a, b| away(a).total_cmp(&away(b))).filter(|event| away(event) <= NEAR.max(2.0 * half(frame.map.x)))
 }
 
@@ -124,8 +135,7 @@ fn arrows(context: &Context<'_>, paint: &mut Paint, rows: &Rows) {
         }
         let faded = count > MOST_HEADS;
         let color = stroke.color.fade(if faded { stroke.color.a / 2 } else { stroke.color.a });
-        let dash = if count > MOST_DASHED { super::Dash::Solid } else { stroke.dash };
-        paint.segments(lines, Stroke { color, dash, ..stroke });
+        paint.segments(lines, Stroke { color, ..stroke });
     }
 }
 
@@ -137,6 +147,7 @@ fn lines(context: &Context<'_>, rows: &Rows, tie: Tie) -> Vec<Drawn> {
     let (at, end) = (arrows.first_to(first), arrows.first_to(past));
     let (begin, finish) = at_signs(tie);
     let half = half(context.frame.map.x);
+    let concerns = |at: &usize| context.model.lanes().concerns(arrows.get(*at).to, context.view.pool);
     let line = |at: usize| {
         let arrow = arrows.get(at);
         let from = rows.middle(arrow.from_lane)? + begin * rows.high;
@@ -144,8 +155,11 @@ fn lines(context: &Context<'_>, rows: &Rows, tie: Tie) -> Vec<Drawn> {
         clipped([pos(context.x_of(arrow.from) + half, from), pos(context.x_of(arrow.to) + half, to)], rows.area)
     };
     let every = ((end - at) / MOST_ARROWS + 1).next_power_of_two();
-    let mut out: Vec<Drawn> = (at.next_multiple_of(every)..end).step_by(every).filter_map(line).collect();
-    let beyond = (end..arrows.len()).take(MOST_HEADS).filter(|at| arrows.get(*at).from < past);
+    let parts = (at.next_multiple_of(every)..end).step_by(every);
+    // Those of the pool may be few among others.
+    let of_part = |at: usize| (at..(at + every).min(end)).take(MOST_TRIED).find(concerns);
+    let mut out: Vec<Drawn> = parts.filter_map(of_part).filter_map(line).collect();
+    let beyond = (end..arrows.len()).take(MOST_BEYOND).filter(|at| arrows.get(*at).from < past).filter(concerns);
     out.extend(beyond.filter_map(line));
     out
 }
@@ -178,12 +192,16 @@ fn head([from, to]: &Drawn) -> [Drawn; 2] {
 /// Numbers beside the ticks, where the records have room for them.
 fn words(context: &Context<'_>, paint: &mut Paint, rows: &Rows) {
     let room = (1.0 / context.frame.map.x.per_pixel()) as f32;
-    if room < 40.0 || rows.high < 30.0 {
+    if room < 40.0 || rows.high < 30.0 || !acts::apart(context) {
         return;
     }
     let (first, past) = in_view(context);
+    let mut free_from = BTreeMap::new();
     for event in (first.0..past.0).map(EventIx) {
         let Payload::Life(life) = context.model.events.payload(event) else { continue };
+        if context.model.life(life).pool != context.view.pool {
+            continue;
+        }
         let act = Act::of(context.model.events.kind(event));
         let below = act == Some(Act::Free);
         let stream = if below { context.model.freed_on(life) } else { context.model.life(life).stream };
@@ -191,7 +209,11 @@ fn words(context: &Context<'_>, paint: &mut Paint, rows: &Rows) {
         let life = context.model.life(life);
         let text = fit(&format!("#{} {}", life.id, ticks::bytes(life.given.0)), TEXT, room - 12.0);
         let y = if below { middle + 0.30 * rows.high - 1.0 } else { middle - 0.14 * rows.high };
-        paint.text(Anchor::Start, pos(context.x_of(event) + 10.0, y), TEXT, context.palette.ink, text);
+        // What happened at once has one place.
+        let x = context.x_of(event);
+        if x >= free_from.insert((stream, below), x + room).unwrap_or(x) {
+            paint.text(Anchor::Start, pos(x + 10.0, y), TEXT, context.palette.ink, text);
+        }
     }
 }
 
@@ -201,10 +223,10 @@ fn chosen(context: &Context<'_>, paint: &mut Paint, rows: &Rows) {
         return;
     };
     let mut lines = Vec::new();
-    for link in context.model.came_from(life) {
+    for link in context.model.came_from(life).iter().take(MOST_HAND_OVERS) {
         lines.extend(hand_over(context, rows, link.life, life));
     }
-    for link in context.model.went_to(life) {
+    for link in context.model.went_to(life).iter().take(MOST_HAND_OVERS) {
         lines.extend(hand_over(context, rows, life, link.life));
     }
     let stroke = Stroke::solid(context.palette.chosen, 2.0);
@@ -230,8 +252,8 @@ fn hand_over(context: &Context<'_>, rows: &Rows, from: LifeIx, to: LifeIx) -> Op
     clipped([pos(context.x_of(a), y0), pos(context.x_of(b), y1)], rows.area)
 }
 
-/// What the signs are, at the right above the panel.
-fn key(context: &Context<'_>, paint: &mut Paint) {
+/// What the signs are, at the right above the panel, as far as `from`.
+fn key(context: &Context<'_>, paint: &mut Paint, from: f32) {
     let area = context.frame.map.area;
     let palette = context.palette;
     let arrows = [
@@ -243,7 +265,7 @@ fn key(context: &Context<'_>, paint: &mut Paint) {
     let mut x = area.right();
     for (words, stroke) in arrows.into_iter().rev() {
         let left = x - width(words, TEXT);
-        if left - 30.0 < area.x + 70.0 {
+        if left - 22.0 < from {
             return;
         }
         paint.text(Anchor::Start, pos(left, area.y - 8.0), TEXT, palette.dim, words);
@@ -252,14 +274,14 @@ fn key(context: &Context<'_>, paint: &mut Paint) {
     }
     let words = "refused";
     let left = x - width(words, TEXT);
-    if left - 16.0 < area.x + 70.0 {
+    if left - 13.0 < from {
         return;
     }
     paint.text(Anchor::Start, pos(left, area.y - 8.0), TEXT, palette.dim, words);
     paint.rect(Rect { x: left - 13.0, y: area.y - 16.0, w: 8.0, h: 8.0 }, palette.alarm);
     x = left - 27.0;
     let words = "above the line: malloc, wait; below: free, record";
-    if x - width(words, TEXT) > area.x + 70.0 {
+    if x - width(words, TEXT) > from {
         paint.text(Anchor::End, pos(x, area.y - 8.0), TEXT, palette.dim, words);
     }
 }

@@ -5,7 +5,7 @@ use super::{Anchor, Context, Frame, Page, Paint, Pos, ROW, Rect, Selection, Stro
 use crate::font::{fit, width};
 use crate::model::Model;
 use crate::search::{Query, QueryError, Row};
-use crate::table::{Rows, Sort, Table};
+use crate::table::{Column, Rows, Sort, Table};
 
 /// Size of the texts.
 const TEXT: f32 = 11.5;
@@ -154,16 +154,28 @@ pub(super) fn shown_rows(frame: &Frame) -> usize {
     (frame.map.area.h / ROW - 1.0).max(0.0) as usize
 }
 
-/// The columns' left edges and widths.
+/// Pixels of a column's unit of width, at least: else numbers are cut, and cut numbers mislead.
+const LEAST: f32 = 60.0;
+/// The width that a text needs: it can be cut.
+const CUT: f32 = 1.0;
+
+/// The columns' left edges and widths: the first ones, where there is no room for all.
 fn places(table: Table, area: Rect) -> Vec<(f32, f32)> {
-    let all: f32 = table.columns().iter().map(|c| c.width).sum();
+    let widths = || table.columns().iter().map(|column| column.width);
+    let mut taken = 0.0;
+    let fits = |column: &&Column| {
+        taken += if column.numeric { column.width } else { column.width.min(CUT) };
+        taken * LEAST <= area.w
+    };
+    let shown = table.columns().iter().take_while(fits).count().max(1);
+    let all: f32 = widths().take(shown).sum();
     let mut x = area.x;
     let place = |width: f32| {
         let here = (x, width / all * area.w);
         x += here.1;
         here
     };
-    table.columns().iter().map(|c| c.width).map(place).collect()
+    widths().take(shown).map(place).collect()
 }
 
 fn headings(context: &Context<'_>, paint: &mut Paint, table: Table) {

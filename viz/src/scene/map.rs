@@ -13,9 +13,9 @@ use weir::trace::Source;
 /// Shades of a stream's colour.
 const SHADES: u64 = 3;
 /// Rectangles for what is mapped.
-const MOST_RUNS: Most = Most { exact: 1_500, cells: 2_500 };
+const MOST_RUNS: Most = Most { exact: 600, cells: 1_000 };
 /// Rectangles for allocations.
-const MOST_LIVES: Most = Most { exact: 4_000, cells: 6_500 };
+const MOST_LIVES: Most = Most { exact: 2_800, cells: 5_000 };
 /// Of all rectangles, the first so many carry an edge mark.
 const MOST_EDGES: usize = 1_000;
 /// The class of addresses without memory; blocks have the numbers of their colours.
@@ -119,7 +119,7 @@ fn tiles(context: &Context<'_>, coloring: &Coloring<'_>) -> Vec<Tile> {
     let place = |event: EventIx| if event < model.events.end() { context.place(event) } else { context.extent() };
     let wide = |from: EventIx, to: EventIx| (place(to) - place(from)) / frame.map.x.per_pixel() > 1.0;
     let mut tiles = Vec::new();
-    model.parts((context.view.pool, coloring.summed()), super::lanes::in_view(context), wide, |part| {
+    model.parts((context.view.pool, context.view.color.summed()), super::lanes::in_view(context), wide, |part| {
         tiles.push(match part {
             Part::Life(life) => {
                 let rect = frame.life_rect(model, context.view, life);

@@ -40,13 +40,18 @@ impl View {
     /// Goes to a record: it is selected, and in sight.
     pub fn go_to(&mut self, model: &Model, frame: &Frame, event: EventIx) {
         self.selection = Selection::Event(event);
+        self.have_in_sight(model, event);
+        self.show_in_list(model, frame);
+    }
+
+    /// Moves along x until the record is in sight.
+    pub(super) fn have_in_sight(&mut self, model: &Model, event: EventIx) {
         let place = model.events.position(self.axis, event) as f64;
         if !(self.x.from..=self.x.to).contains(&place) {
             let half = self.x.length() / 2.0;
             let whole = model.events.extent(self.axis) as f64;
             self.x = Range { from: place - half, to: place + half }.within(whole);
         }
-        self.show_in_list(model, frame);
     }
 
     /// Goes to the next (1) or previous (-1) mark, of the log or of the user, around the ends.
@@ -68,18 +73,20 @@ impl View {
     }
 }
 
-/// A line through all panels over the x axis for each, and its name in a flag at the top.
+/// A line through all panels over the x axis for each, one for those of a pixel, and its name in a flag at the top.
 pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
     let (frame, palette) = (context.frame, context.palette);
     let area = frame.map.area;
-    let mut free_from = f32::NEG_INFINITY;
+    let (mut last, mut free_from) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
     for mark in context.view.marks.iter().filter(|mark| mark.event < context.model.events.end()) {
         let x = context.x_of(mark.event).round();
         if x < area.x || x > area.right() {
             continue;
         }
-        let line = vec![pos(x, frame.chart.y), pos(x, frame.axis)];
-        paint.line(line, Stroke::solid(palette.used, 1.0));
+        if x > last {
+            paint.line(vec![pos(x, frame.chart.y), pos(x, frame.axis)], Stroke::solid(palette.used, 1.0));
+        }
+        last = x;
         let name = fit(&mark.name, TEXT, WIDEST);
         let long = width(&name, TEXT) + 8.0;
         // At the right edge the flag flies to the left.

@@ -22,11 +22,13 @@ mod lanes;
 mod listing;
 mod map;
 mod marks;
+mod meaning;
 mod moves;
 mod notable;
 mod page;
 mod pins;
 mod range;
+mod ready;
 mod rows;
 mod scale;
 mod scrolled;
@@ -51,6 +53,7 @@ pub use history::History;
 pub use hover::hover;
 pub use listing::Listing;
 pub use marks::Mark;
+pub use meaning::meaning;
 pub use notable::Notes;
 pub use page::Page;
 pub use range::Range;
@@ -140,11 +143,11 @@ fn panel(context: &Context<'_>, paint: &mut Paint, area: Rect, caption: &str) {
     paint.heading(pos(frame::PAD, area.y - 8.0), 13.0, context.palette.ink, caption);
 }
 
-/// The caption of a panel that shows more than the chosen pool, where there are more.
-fn of_all_pools(model: &Model, caption: &str) -> String {
-    match model.pools.len() {
-        0 | 1 => caption.to_owned(),
-        n => format!("{caption} (all {} pools)", ticks::count(n as u64)),
+/// The caption of a panel that shows what was done with the chosen pool, which is named where there are more.
+fn of_pool(context: &Context<'_>, caption: &str) -> String {
+    match context.pool() {
+        Some(pool) if context.model.pools.len() > 1 => format!("{caption} (pool {})", pool.id),
+        _ => caption.to_owned(),
     }
 }
 

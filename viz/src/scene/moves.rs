@@ -5,7 +5,7 @@ use crate::model::Move;
 use std::collections::BTreeMap;
 
 /// Arrows, at most.
-const MOST: usize = 300;
+const MOST: usize = 120;
 /// Length of an arrow's head.
 const HEAD: f32 = 4.0;
 /// Arrows are not nearer to each other.

@@ -3,7 +3,7 @@
 use super::page::Panel;
 use super::{Anchor, Color, Context, Frame, Page, Paint, Pos, ROW, Rect, Selection, View, listing, pos, ticks};
 use crate::font::fit;
-use crate::model::Model;
+use crate::model::{Model, PoolIx};
 use crate::report::{self, Notable, Place};
 use std::sync::Arc;
 
@@ -179,6 +179,16 @@ impl View {
     fn go_to_note(&mut self, model: &Model, frame: &Frame, row: usize) {
         let rows = rows(model, self);
         let Some(notable) = rows.get(row) else { return };
+        self.select_note(model, row, notable);
+        self.fit_selection(model);
+        self.show_in_list(model, frame);
+        let shown = listing::shown_rows(frame);
+        if !(self.listing.top..self.listing.top + shown).contains(&row) {
+            self.listing.top = row.saturating_sub(shown / 2);
+        }
+    }
+
+    fn select_note(&mut self, model: &Model, row: usize, notable: &Notable) {
         self.notes.chosen = Some(row);
         match notable.place {
             Place::Finding(finding) => self.select_finding(model, finding),
@@ -191,11 +201,32 @@ impl View {
                 }
             }
         }
-        self.fit_selection(model);
-        self.show_in_list(model, frame);
-        let shown = listing::shown_rows(frame);
-        if !(self.listing.top..self.listing.top + shown).contains(&row) {
-            self.listing.top = row.saturating_sub(shown / 2);
+    }
+
+    /// The row that was gone to, as long as what it leads to is selected.
+    #[must_use]
+    pub fn chosen_note(&self, model: &Model) -> Option<Notable> {
+        let notable = rows(model, self).get(self.notes.chosen?)?.clone();
+        let leads_to = match notable.place {
+            Place::Finding(finding) => Selection::Finding(finding),
+            Place::Life(life) => Selection::Life(life),
+            Place::Event(event) => Selection::Event(event),
+        };
+        (self.selection == leads_to).then_some(notable)
+    }
+
+    /// Selects what the only row of this kind about this pool is about, and has it in sight: a peak of this log, where the
+    /// other's was chosen. Does nothing where there is no such row, or several, or they are not at hand.
+    pub fn choose_note(&mut self, model: &Model, kind: &str, pool: PoolIx) {
+        if !self.notes.has(model) {
+            return;
+        }
+        let rows = rows(model, self);
+        let mut alike = rows.iter().enumerate().filter(|(_, note)| note.kind == kind && note.pool == Some(pool));
+        let (Some((row, notable)), None) = (alike.next(), alike.next()) else { return };
+        self.select_note(model, row, notable);
+        if let Some(event) = notable.event(model) {
+            self.have_in_sight(model, event);
         }
     }
 

@@ -63,7 +63,7 @@ fn in_sight(model: &Model, view: &View) -> Vec<Lane> {
     let (events, axis) = (&model.events, view.axis);
     let (first, past) = (events.first_from(axis, view.x.from), events.first_from(axis, view.x.to));
     let (mut host, mut seen) = (false, vec![false; model.streams.len()]);
-    model.lanes().each_in(model, first, past, |lane, _| match lane {
+    model.lanes().each_in(model, view.pool, (first, past), |lane, _| match lane {
         Lane::Host => host = true,
         Lane::Stream(stream) => seen[stream.at()] = true,
     });

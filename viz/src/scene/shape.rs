@@ -17,6 +17,10 @@ pub const fn pos(x: f32, y: f32) -> Pos {
     Pos { x, y }
 }
 
+fn away(a: Pos, b: Pos) -> f32 {
+    (b.x - a.x).hypot(b.y - a.y)
+}
+
 /// An upright rectangle.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rect {
@@ -202,11 +206,16 @@ impl Shape {
     }
 }
 
+/// What the dashes of a picture may cost, in quads.
+const MOST_DASHES: f32 = 3_500.0;
+
 /// Collects shapes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Paint {
     /// What was collected.
     pub shapes: Vec<Shape>,
+    /// What its dashes cost.
+    dashes: f32,
 }
 
 impl Paint {
@@ -225,6 +234,7 @@ impl Paint {
     /// A line.
     pub fn line(&mut self, points: Vec<Pos>, stroke: Stroke) {
         if points.len() > 1 {
+            let stroke = self.fitted(stroke, points.windows(2).map(|pair| away(pair[0], pair[1])));
             self.shapes.push(Shape::Line { stroke, points });
         }
     }
@@ -232,6 +242,7 @@ impl Paint {
     /// Short lines.
     pub fn segments(&mut self, ends: Vec<[Pos; 2]>, stroke: Stroke) {
         if !ends.is_empty() {
+            let stroke = self.fitted(stroke, ends.iter().map(|pair| away(pair[0], pair[1])));
             self.shapes.push(Shape::Segments { stroke, ends });
         }
     }
@@ -245,7 +256,21 @@ impl Paint {
 
     /// The edge of a rectangle.
     pub fn outline(&mut self, rect: Rect, stroke: Stroke) {
+        let stroke = self.fitted(stroke, std::iter::once(2.0 * (rect.w + rect.h)));
         self.shapes.push(Shape::Outline { stroke, rect });
+    }
+
+    /// The stroke as there is room for it. Each dash is a line of its own: where a picture has very many, lines are whole
+    /// and paler instead.
+    fn fitted(&mut self, stroke: Stroke, lengths: impl Iterator<Item = f32>) -> Stroke {
+        let Dash::Even(dash) = stroke.dash else { return stroke };
+        let dashes: f32 = lengths.map(|length| (length / (2.0 * dash)).ceil()).sum();
+        let cost = dashes * if stroke.width > 1.0 { 5.0 } else { 2.0 };
+        if self.dashes + cost > MOST_DASHES {
+            return Stroke::solid(stroke.color.fade(stroke.color.a / 2), stroke.width);
+        }
+        self.dashes += cost;
+        stroke
     }
 
     /// Text that begins, is centred or ends at a place.

@@ -6,6 +6,9 @@ use super::{Anchor, Color, Context, Paint, Rect, Stroke, edge, pos, source_words
 use crate::model::{EventIx, Model, PoolIx, Signs};
 use weir::trace::Source;
 
+/// Ticks of a row, at most.
+const MOST_TICKS: usize = 300;
+
 /// One row.
 struct Row<'m> {
     name: &'static str,
@@ -81,32 +84,37 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
     paint.segments(lines, Stroke::solid(context.palette.grid, 1.0));
 }
 
-/// A tick a column in which anything happened; darker where more did.
+/// A tick a column in which anything happened, or for several columns where those were too many; darker where more did.
 fn draw_row(paint: &mut Paint, area: Rect, top: f32, columns: &[EventIx], row: &Row<'_>) {
     let bounds: Vec<usize> = columns.iter().map(|event| row.events.before(*event)).collect();
-    let counts = bounds.windows(2).map(|pair| pair[1] - pair[0]);
-    let mut levels: [Vec<Rect>; 3] = Default::default();
-    let mut open: Option<(usize, usize, usize)> = None;
-    for (column, count) in counts.chain([0]).enumerate() {
-        let level = match count {
-            0 => None,
-            1 => Some(0),
-            2..=4 => Some(1),
-            _ => Some(2),
+    let mut every = 1;
+    let mut levels = levels(&bounds, every);
+    while levels.iter().map(Vec::len).sum::<usize>() > MOST_TICKS && every < columns.len() {
+        every *= 2;
+        levels = self::levels(&bounds, every);
+    }
+    let x = |column: usize| (area.x + (column * every) as f32).min(area.right());
+    for (runs, opacity) in levels.into_iter().zip([110, 165, 225]) {
+        let tick = |(from, to): (usize, usize)| Rect::between(x(from), top + 2.0, x(to), top + STRIP_ROW - 1.0);
+        paint.rects(runs.into_iter().map(tick).collect(), row.color.fade(opacity));
+    }
+}
+
+/// Runs of columns, `every` of them taken as one, in which about as much happened: a little, more, much.
+fn levels(bounds: &[usize], every: usize) -> [Vec<(usize, usize)>; 3] {
+    let mut levels: [Vec<(usize, usize)>; 3] = Default::default();
+    let last = bounds.len() - 1;
+    for column in 0..last.div_ceil(every) {
+        let level = match bounds[((column + 1) * every).min(last)] - bounds[column * every] {
+            0 => continue,
+            1 => 0,
+            2..=4 => 1,
+            _ => 2,
         };
-        match (&mut open, level) {
-            (Some(run), Some(level)) if run.2 == level => run.1 = column + 1,
-            _ => {
-                if let Some((from, to, level)) = open.take() {
-                    let left = area.x + from as f32;
-                    let right = (area.x + to as f32).min(area.right());
-                    levels[level].push(Rect::between(left, top + 2.0, right, top + STRIP_ROW - 1.0));
-                }
-                open = level.map(|level| (column, column + 1, level));
-            }
+        match levels[level].last_mut() {
+            Some(run) if run.1 == column => run.1 = column + 1,
+            _ => levels[level].push((column, column + 1)),
         }
     }
-    for (rects, opacity) in levels.into_iter().zip([110, 165, 225]) {
-        paint.rects(rects, row.color.fade(opacity));
-    }
+    levels
 }

@@ -2,7 +2,7 @@
 //! Nothing disappears: whatever covers a part of a cell, however small, colours it.
 
 use super::Rect;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// From this size on in both directions, a rectangle is painted as it is.
 const EXACT: f32 = 2.0;
@@ -10,8 +10,8 @@ const EXACT: f32 = 2.0;
 const RARE: f32 = 0.05;
 /// A rare one is painted at least this long in both directions.
 const SEEN: f32 = 3.0;
-/// Small tiles of a rare class that are painted each, at most.
-const MOST_RARE: usize = 500;
+/// Small tiles of rare classes that are painted each, at most.
+const MOST_RARE: usize = 800;
 /// Steps of coverage that a summed cell can show.
 const LEVELS: u8 = 4;
 
@@ -93,20 +93,29 @@ fn summed(area: Rect, small: &[Tile], shares: &Shares, most: usize) -> BTreeMap<
     }
 }
 
-/// The small tiles of the classes that cover so much less than the first one that nobody would see them beside it.
+/// The small tiles of the classes that cover so much less than the first one that nobody would see them beside it; where
+/// they are too many, of the classes with the fewest.
 fn rare(area: Rect, small: &[Tile], shares: &Shares) -> Vec<(u32, Rect)> {
     let most = shares.order().first().map_or(0.0, |class| shares.of(*class));
     let mut count: BTreeMap<u32, usize> = BTreeMap::new();
     for tile in small {
         *count.entry(tile.class).or_default() += 1;
     }
-    count.retain(|class, tiles| *tiles <= MOST_RARE && shares.of(*class) <= most * RARE);
+    count.retain(|class, _| shares.of(*class) <= most * RARE);
+    let mut fewest: Vec<(usize, u32)> = count.into_iter().map(|(class, tiles)| (tiles, class)).collect();
+    fewest.sort_unstable();
+    let mut room = MOST_RARE;
+    let fits = |(tiles, _): &(usize, u32)| {
+        room = room.saturating_sub(*tiles);
+        room > 0
+    };
+    let kept: BTreeSet<u32> = fewest.into_iter().take_while(fits).map(|(_, class)| class).collect();
     let seen = |rect: &Rect| {
         let (w, h) = (rect.w.max(SEEN).min(area.w), rect.h.max(SEEN).min(area.h));
         let inside = |at: f32, length: f32, from: f32, to: f32| at.min(to - length).max(from);
         Rect { x: inside(rect.x, w, area.x, area.right()), y: inside(rect.y, h, area.y, area.bottom()), w, h }
     };
-    small.iter().filter(|t| count.contains_key(&t.class)).map(|t| (t.class, seen(&t.rect))).collect()
+    small.iter().filter(|t| kept.contains(&t.class)).map(|t| (t.class, seen(&t.rect))).collect()
 }
 
 /// How much each class covers.

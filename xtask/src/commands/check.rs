@@ -168,21 +168,19 @@ mod tests {
         label=0 points=0@2 epoch=0\n";
 
     /// The command's outcome on a log of this text.
-    fn outcome(name: &str, text: &str) -> Result<(), Failure> {
-        let path = std::env::temp_dir().join(format!("weir-check-{}-{name}.log", std::process::id()));
-        std::fs::write(&path, text).expect("a temporary file");
-        let words = ["check".into(), path.clone().into_os_string()];
-        let result = run(&parser().try_get_matches_from(words).expect("parses"));
-        std::fs::remove_file(path).expect("it is there");
-        result
+    fn outcome(text: &str) -> Result<(), Failure> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = folder.path().join("a.log");
+        std::fs::write(&log, text).expect("a temporary file");
+        run(&parser().try_get_matches_from(["check".into(), log.into_os_string()]).expect("parses"))
     }
 
     #[test]
     fn exit_status_0_is_clean_1_has_findings_2_cannot_be_read() {
-        assert!(outcome("clean", &format!("{HEAD}{FREE}")).is_ok());
-        assert!(matches!(outcome("reuse", &format!("{HEAD}{FREE}{REUSE}")), Err(Failure::Said(1))));
-        assert!(matches!(outcome("empty", ""), Err(Failure::Unreadable(_))));
-        assert!(matches!(outcome("foreign", "a,b,c\n"), Err(Failure::Unreadable(_))));
+        assert!(outcome(&format!("{HEAD}{FREE}")).is_ok());
+        assert!(matches!(outcome(&format!("{HEAD}{FREE}{REUSE}")), Err(Failure::Said(1))));
+        assert!(matches!(outcome(""), Err(Failure::Unreadable(_))));
+        assert!(matches!(outcome("a,b,c\n"), Err(Failure::Unreadable(_))));
         let matches = parser().try_get_matches_from(["check", "/no/such/file"]).expect("parses");
         assert!(matches!(run(&matches), Err(Failure::Unreadable(_))));
     }

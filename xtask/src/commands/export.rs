@@ -90,9 +90,8 @@ mod tests {
 
     #[test]
     fn exit_status_0_is_written_2_cannot_be_read() {
-        let folder = std::env::temp_dir();
-        let path = |end: &str| folder.join(format!("weir-export-{}.{end}", std::process::id())).display().to_string();
-        let (log, out) = (path("log"), path("csv"));
+        let folder = tempfile::tempdir().expect("a folder");
+        let [log, out] = ["a.log", "a.csv"].map(|name| folder.path().join(name).display().to_string());
         let text = "weir-log version=1\nnumber=0 time=0 record=mark label=0 length=1 name=a\n";
         std::fs::write(&log, text).expect("a temporary file");
         outcome(&[&log, "--format", "csv", &out]).expect("is written");
@@ -104,6 +103,5 @@ mod tests {
         assert!(matches!(outcome(&["/no/such", "--as=csv", &out]), Err(Failure::Unreadable(_))));
         let nowhere = outcome(&[&log, "--as=csv", "/no/such/out.csv"]);
         assert!(matches!(nowhere, Err(Failure::Failed(_))), "{nowhere:?}");
-        [log, out].iter().for_each(|file| std::fs::remove_file(file).expect("it is there"));
     }
 }

@@ -114,16 +114,16 @@ mod tests {
 
     #[test]
     fn the_tightest_group_counts() {
-        let mount = std::env::temp_dir().join(format!("weir-groups-{}", std::process::id()));
+        let folder = tempfile::tempdir().expect("a folder");
+        let mount = folder.path();
         let inner = mount.join("a/b");
         std::fs::create_dir_all(&inner).expect("a folder");
         let write = |folder: &Path, name: &str, text: &str| std::fs::write(folder.join(name), text).expect("a file");
         write(&inner, "memory.max", "max\n");
         write(&mount.join("a"), "memory.max", "1000\n");
         write(&mount.join("a"), "memory.current", "300\n");
-        assert_eq!(group("0::/a/b\n", &mount), Some(700));
-        assert_eq!(group("3:cpu:/a/b\n", &mount), None);
-        std::fs::remove_dir_all(&mount).expect("removable");
+        assert_eq!(group("0::/a/b\n", mount), Some(700));
+        assert_eq!(group("3:cpu:/a/b\n", mount), None);
     }
 
     #[test]

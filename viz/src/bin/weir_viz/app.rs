@@ -125,7 +125,9 @@ impl App {
         self.desk.begin_frame(ui);
         let typing = ui.ctx().egui_wants_keyboard_input();
         for does in ui.input(|i| command::pressed(i, typing)) {
-            self.perform(does, ui.ctx());
+            if self.overlay == Overlay::None || does.is_of_sheets() {
+                self.perform(does, ui.ctx());
+            }
         }
         self.theme = self.theme_now(ui);
         theme::apply(ui, self.theme);

@@ -11,6 +11,8 @@ use weir_viz::source::Opened;
 
 /// Answers that are kept.
 const MOST: usize = 64;
+/// What a log of so many records needs for a picture is worked out at once.
+const AT_ONCE: usize = 100_000;
 
 /// What was asked, and what is being asked.
 #[derive(Default)]
@@ -18,6 +20,8 @@ pub(crate) struct Asking {
     known: Vec<(Question, Answer)>,
     running: Option<(Question, Receiver<Answer>)>,
     notes: Option<(u64, Receiver<Arc<[Notable]>>)>,
+    /// What the picture needs of the whole log, until it is at hand.
+    preparing: Option<Receiver<()>>,
     pending: Option<Receiver<()>>,
     had_pending: bool,
     /// The log has grown since the pending bytes were asked for.
@@ -68,6 +72,37 @@ impl Asking {
         self.notes = view.notes.awaited.then_some((findings, receive));
     }
 
+    /// Has what the picture needs of the whole log worked out. Answers whether it is at hand.
+    pub(crate) fn is_ready(&mut self, opened: &Arc<Opened>, view: &View, context: &Context) -> bool {
+        if view.is_ready(&opened.model) {
+            self.preparing = None;
+            return true;
+        }
+        if self.preparing.as_ref().is_some_and(|over| over.try_recv() == Err(TryRecvError::Empty)) {
+            return false;
+        }
+        let (send, receive) = channel();
+        let (log, look, context) = (Arc::clone(opened), view.clone(), context.clone());
+        let run = move || {
+            look.prepare(&log.model);
+            drop(log);
+            let _ = send.send(());
+            context.request_repaint();
+        };
+        let few = opened.model.events.len() <= AT_ONCE;
+        if few || std::thread::Builder::new().name("prepare".to_owned()).spawn(run).is_err() {
+            view.prepare(&opened.model);
+            return true;
+        }
+        self.preparing = Some(receive);
+        false
+    }
+
+    /// Whether the picture waits for that.
+    pub(crate) const fn is_preparing(&self) -> bool {
+        self.preparing.is_some()
+    }
+
     fn known(&self, question: Question) -> Answer {
         let known = self.known.iter().find(|(asked, _)| *asked == question);
         known.map_or(Answer::Working, |(_, answer)| answer.clone())
@@ -115,7 +150,7 @@ impl Asking {
     /// The log has grown: what was answered of it need not hold. What is being worked out is left to its end first.
     pub(crate) fn grow(&mut self) {
         self.known.clear();
-        (self.running, self.notes) = (None, None);
+        (self.running, self.notes, self.preparing) = (None, None, None);
         self.grown = true;
     }
 
@@ -131,6 +166,9 @@ impl Asking {
             let (again, kept) = channel();
             let _ = notes.recv().map(|all| again.send(all));
             *notes = kept;
+        }
+        if let Some(preparing) = &mut self.preparing {
+            let _ = preparing.recv();
         }
     }
 }

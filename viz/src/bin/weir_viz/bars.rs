@@ -91,6 +91,9 @@ impl App {
             ui.weak(following.words());
         }
         ui.weak(document.check.words(findings.total()));
+        if document.asking.is_preparing() {
+            ui.weak("summing up ...");
+        }
         if let Some(does) = chosen {
             self.perform(does, ui.ctx());
         }

@@ -55,6 +55,13 @@ pub(crate) enum Does {
     Export(&'static str),
 }
 
+impl Does {
+    /// Whether it is about what lies over the picture: anything else waits until that is closed.
+    pub(crate) const fn is_of_sheets(self) -> bool {
+        matches!(self, Self::Escape | Self::Palette | Self::Keys | Self::Open(_) | Self::Recent | Self::Marks)
+    }
+}
+
 /// One of them.
 pub(crate) struct Command {
     /// What it is called.

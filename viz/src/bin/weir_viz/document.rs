@@ -13,7 +13,7 @@ use std::sync::Arc;
 use weir_viz::check::Report;
 use weir_viz::cli::{self, Picture, PictureError};
 use weir_viz::model::{EventIx, Model};
-use weir_viz::scene::{self, Answer, Frame, History, Input, Parts, Pos, Scene, Size, Theme, View, pos};
+use weir_viz::scene::{self, Answer, ColorBy, Frame, History, Input, Parts, Pos, Scene, Size, Theme, View, pos};
 use weir_viz::search::QueryError;
 use weir_viz::session::{Look, Session};
 use weir_viz::source::Opened;
@@ -63,6 +63,8 @@ pub(crate) enum Told {
 /// A picture, kept until the view changes.
 struct Drawn {
     view: View,
+    /// The log is another one than that of the picture.
+    stale: bool,
     scene: Scene,
     frame: Frame,
     /// The scene for egui, with the canvas's corner that it was made for.
@@ -95,7 +97,8 @@ impl Document {
         let mut view = cli::view(&opened, &Picture { title: self.picture.title.clone(), ..Picture::default() })?;
         view.size = self.view.size;
         view.look_as(&opened.model, &self.view, &self.opened.model);
-        (self.view, self.opened, self.drawn) = (view, Arc::new(opened), None);
+        (self.view, self.opened) = (view, Arc::new(opened));
+        self.redraw();
         self.asking.grow();
         Ok(())
     }
@@ -169,7 +172,7 @@ impl Document {
             return;
         };
         opened.model.take_findings(self.report.take().unwrap_or_default());
-        self.drawn = None;
+        self.redraw();
         if let Err(error) = cli::go_to_finding(&mut self.view, &self.opened, &self.picture) {
             self.view.notices.push(error.to_string());
         }
@@ -183,7 +186,7 @@ impl Document {
             self.asking.notes(&self.opened, &mut self.view, ui.ctx());
         }
         if self.check.is_over() && self.report.is_none() && self.asking.pending(&self.opened, ui.ctx()) {
-            self.drawn = None;
+            self.redraw();
         }
         if self.picture.follows_system {
             self.view.theme = theme::of_system(ui);
@@ -278,17 +281,20 @@ impl Document {
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &words));
         self.view.size = Size { w: response.rect.width(), h: response.rect.height() };
         let corner = response.rect.min.to_vec2();
-        self.draw();
+        self.draw(ui.ctx());
         let Some(drawn) = &self.drawn else { return false };
         self.pointer = response.hover_pos().map(|at| pos(at.x - corner.x, at.y - corner.y));
         let pointer = input::Pointer::of(&response);
         let inputs = ui.input(|i| pointer.inputs(i, (&self.view, &drawn.frame), corner, &mut self.wheel));
         let used = !inputs.is_empty();
         inputs.into_iter().for_each(|input| self.apply(input));
-        self.draw();
+        self.draw(ui.ctx());
         self.paint(&painter, corner);
         if let (Some(at), Some(drawn), Told::Hover) = (self.pointer, &self.drawn, told) {
-            let over = scene::hover(&self.opened.model, &self.view, &drawn.frame, at);
+            let mut over = scene::hover(&self.opened.model, &drawn.view, &drawn.frame, at);
+            if over.is_empty() {
+                over = scene::meaning(&drawn.scene, &drawn.view, &drawn.frame, at);
+            }
             paint::paint(&painter, &paint::pieces(&over, corner), corner);
         }
         used
@@ -317,14 +323,31 @@ impl Document {
         )
     }
 
-    /// Lays the scene out again if the view is another than before.
-    fn draw(&mut self) {
-        if self.drawn.as_ref().is_some_and(|d| d.view == self.view) {
+    /// The view of the picture.
+    #[cfg(all(test, feature = "drive"))]
+    pub(crate) fn shown(&self) -> Option<&View> {
+        self.drawn.as_ref().map(|drawn| &drawn.view)
+    }
+
+    /// The picture is no longer that of the log.
+    fn redraw(&mut self) {
+        self.drawn.iter_mut().for_each(|drawn| drawn.stale = true);
+    }
+
+    /// Lays the scene out again if the view is another than before. What needs a walk over a long log is worked out beside
+    /// the window: until then, the last picture stays, or the first one is without it.
+    fn draw(&mut self, context: &Context) {
+        if self.drawn.as_ref().is_some_and(|d| d.view == self.view && !d.stale) {
             return;
         }
         self.view.keep_listing(&self.opened.model);
-        let (scene, frame) = scene::build(&self.opened.model, &self.view);
-        self.drawn = Some(Drawn { view: self.view.clone(), scene, frame, pieces: None });
+        let view = match (self.asking.is_ready(&self.opened, &self.view, context), &self.drawn) {
+            (true, _) => self.view.clone(),
+            (false, Some(_)) => return,
+            (false, None) => View { stack: None, color: ColorBy::default(), ..self.view.clone() },
+        };
+        let (scene, frame) = scene::build(&self.opened.model, &view);
+        self.drawn = Some(Drawn { view, stale: false, scene, frame, pieces: None });
     }
 
     fn paint(&mut self, painter: &egui::Painter, corner: Vec2) {

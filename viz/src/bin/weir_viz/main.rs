@@ -3,6 +3,8 @@
 mod app;
 mod asking;
 mod bars;
+#[cfg(all(test, target_os = "linux"))]
+mod bounded;
 mod check;
 mod chooser;
 mod command;
@@ -10,10 +12,6 @@ mod desk;
 mod document;
 #[cfg(all(test, feature = "drive"))]
 mod drive;
-#[cfg(all(test, feature = "drive"))]
-mod drive_files;
-#[cfg(all(test, feature = "drive"))]
-mod drive_views;
 mod failure;
 mod following;
 mod input;

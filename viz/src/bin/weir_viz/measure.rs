@@ -106,7 +106,7 @@ pub(crate) fn measure(file: &Path, mut told: impl FnMut(&str)) -> Result<Figures
 }
 
 /// A window that nobody sees.
-struct Window {
+pub(crate) struct Window {
     context: Context,
     app: App,
     size: egui::Vec2,
@@ -123,9 +123,18 @@ struct Window {
 }
 
 impl Window {
-    fn new(app: App, size: egui::Vec2) -> Self {
+    pub(crate) fn new(app: App, size: egui::Vec2) -> Self {
         let context = Context::default();
         Self { context, app, size, time: 0.0, frames: Vec::new(), told: 0, quads: 0, vertex_bytes: 0, page: (0, 0) }
+    }
+
+    /// Looks at the log otherwise. Answers what the next frame has: quads, and bytes of vertices.
+    #[cfg(test)]
+    pub(crate) fn look(&mut self, change: impl FnOnce(&mut Document)) -> (usize, usize) {
+        self.app.document_mut().map(change);
+        self.page = (0, 0);
+        self.frame(Vec::new());
+        self.page
     }
 
     /// One frame with these events, up to the triangles that a renderer would be given.

@@ -37,8 +37,8 @@ pub(crate) enum Overlay {
     /// None.
     #[default]
     None,
-    /// All commands, with what was typed to find one.
-    Palette(String),
+    /// All commands.
+    Palette(Palette),
     /// The keys.
     Keys,
     /// A file.
@@ -62,30 +62,21 @@ impl Overlay {
         match self {
             Self::None => None,
             Self::Choose(chooser) => {
-                let shown = window(chooser.purpose.title()).show(context, |ui| chooser.show(ui));
-                let chosen = shown.and_then(|shown| shown.inner).flatten();
+                let chosen = sheet(context, chooser.purpose.title(), |ui| chooser.show(ui)).flatten();
                 chosen.map(|file| Act::Open(file, chooser.purpose))
             }
-            Self::NameMark(naming) => {
-                let shown = window("Mark").show(context, |ui| naming.show(ui));
-                shown.and_then(|shown| shown.inner).flatten()
-            }
+            Self::NameMark(naming) => sheet(context, "Mark", |ui| naming.show(ui)).flatten(),
             Self::Marks => {
                 let all = around.document.map(marks::listed).unwrap_or_default();
-                let shown = window("Marks").show(context, |ui| marks::list(ui, &all));
-                shown.and_then(|shown| shown.inner).flatten()
+                sheet(context, "Marks", |ui| marks::list(ui, &all)).flatten()
             }
-            Self::Recent => {
-                let shown = window("Opened before").show(context, |ui| recent(ui, around.logs));
-                shown.and_then(|shown| shown.inner).flatten()
-            }
+            Self::Recent => sheet(context, "Opened before", |ui| recent(ui, around.logs)).flatten(),
             Self::Keys => {
-                window("Keys").show(context, keys);
+                sheet(context, "Keys", keys);
                 None
             }
-            Self::Palette(typed) => {
-                let shown = window("Commands").show(context, |ui| palette(ui, typed));
-                let chosen = shown.and_then(|shown| shown.inner).flatten();
+            Self::Palette(palette) => {
+                let chosen = sheet(context, "Commands", |ui| palette.show(ui)).flatten();
                 if chosen.is_some() {
                     *self = Self::None;
                 }
@@ -101,10 +92,21 @@ const TWO_COLUMNS: f32 = 1000.0;
 const TOP: f32 = 60.0;
 /// The height of its title and edges, and of what is left free below it.
 const BAR: f32 = 64.0;
+/// What an arrow scrolls by.
+const LINE: f32 = 24.0;
+/// Further than any list is long.
+const FAR: f32 = 1e6;
 
 /// A window within the window.
 pub(crate) fn window(title: &'static str) -> egui::Window<'static> {
     egui::Window::new(title).collapsible(false).resizable(false).anchor(Align2::CENTER_TOP, vec2(0.0, TOP))
+}
+
+/// One that has the mouse and the keys for itself.
+fn sheet<T>(context: &Context, title: &'static str, show: impl FnOnce(&mut Ui) -> T) -> Option<T> {
+    let shown = window(title).show(context, show)?;
+    context.memory_mut(|memory| memory.set_modal_layer(shown.response.layer_id));
+    shown.inner
 }
 
 fn words(command: &Command) -> String {
@@ -114,13 +116,35 @@ fn words(command: &Command) -> String {
     keys.join(", ")
 }
 
-/// As high as the window allows for, with a scroll bar that is seen where that is not enough. What stands above it and
-/// below in the window within the window is `beside` points high.
+/// As high as the window allows for, with a scroll bar that is seen where that is not enough; keys scroll it, and what has
+/// the focus is in sight. What stands above it and below in the window within the window is `beside` points high.
 pub(crate) fn scrolled<T>(ui: &mut Ui, beside: f32, show: impl FnOnce(&mut Ui) -> T) -> T {
     let room = (ui.ctx().content_rect().height() - TOP - BAR - beside).max(60.0);
     ui.spacing_mut().scroll = egui::style::ScrollStyle::solid();
     let area = egui::ScrollArea::vertical().max_height(room).min_scrolled_height(room);
-    area.show(ui, show).inner
+    area.show(ui, |ui| {
+        let focused = ui.memory(|memory| memory.focused());
+        let by = ui.input(|input| scrolls(input, room, focused.is_some()));
+        if by != 0.0 {
+            ui.scroll_with_delta(vec2(0.0, -by));
+        }
+        let shown = show(ui);
+        let gained = focused.and_then(|id| ui.ctx().read_response(id)).filter(egui::Response::gained_focus);
+        if let Some(gained) = gained.filter(|gained| gained.layer_id == ui.layer_id()) {
+            ui.scroll_to_rect(gained.rect, None);
+        }
+        shown
+    })
+    .inner
+}
+
+/// How far the keys scroll down. What has the focus has the arrows and the ends for itself.
+fn scrolls(input: &egui::InputState, room: f32, focused: bool) -> f32 {
+    let keys =
+        [(Key::PageDown, Key::PageUp, room - LINE), (Key::ArrowDown, Key::ArrowUp, LINE), (Key::End, Key::Home, FAR)];
+    let of = if focused { 1 } else { keys.len() };
+    let pressed = |key: Key| input.num_presses(key) as f32;
+    keys[..of].iter().map(|(down, up, by)| (pressed(*down) - pressed(*up)) * by).sum()
 }
 
 /// What the mouse does.
@@ -172,28 +196,44 @@ fn recent(ui: &mut Ui, logs: &[PathBuf]) -> Option<Act> {
     chosen
 }
 
-/// A box to type into, and the commands that match below it. Enter takes the first.
-fn palette(ui: &mut Ui, typed: &mut String) -> Option<Does> {
-    let label = ui.label("Command");
-    let typing = ui.add(TextEdit::singleline(typed).desired_width(360.0)).labelled_by(label.id);
-    let enter = ui.input(|input| input.key_pressed(Key::Enter));
-    if !typing.has_focus() && !enter {
-        typing.request_focus();
-    }
-    let wanted = typed.to_lowercase();
-    let matching: Vec<&Command> =
-        COMMANDS.iter().filter(|c| wanted.split_whitespace().all(|w| c.name.to_lowercase().contains(w))).collect();
-    if enter {
-        return matching.first().map(|command| command.does);
-    }
-    let mut chosen = None;
-    scrolled(ui, 26.0, |ui| {
-        for command in matching {
-            let button = egui::Button::new(command.name).shortcut_text(words(command)).frame(false);
-            if ui.add_sized([360.0, 20.0], button).clicked() {
-                chosen = Some(command.does);
-            }
+/// A box to type into, and the commands that match below it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Palette {
+    typed: String,
+    /// Which one Enter takes.
+    chosen: usize,
+}
+
+impl Palette {
+    fn show(&mut self, ui: &mut Ui) -> Option<Does> {
+        let label = ui.label("Command");
+        let typing = ui.add(TextEdit::singleline(&mut self.typed).desired_width(360.0)).labelled_by(label.id);
+        let enter = ui.input(|input| input.key_pressed(Key::Enter));
+        if !typing.has_focus() && !enter {
+            typing.request_focus();
         }
-    });
-    chosen
+        let wanted = self.typed.to_lowercase();
+        let fits = |command: &&Command| wanted.split_whitespace().all(|w| command.name.to_lowercase().contains(w));
+        let matching: Vec<&Command> = COMMANDS.iter().filter(fits).collect();
+        let (down, up) = ui.input(|i| (i.num_presses(Key::ArrowDown), i.num_presses(Key::ArrowUp)));
+        let now = if typing.changed() { 0 } else { self.chosen + down };
+        self.chosen = now.min(matching.len().saturating_sub(1)).saturating_sub(up);
+        if enter {
+            return matching.get(self.chosen).map(|command| command.does);
+        }
+        let mut clicked = None;
+        scrolled(ui, 26.0, |ui| {
+            for (at, command) in matching.iter().enumerate() {
+                let button = egui::Button::selectable(at == self.chosen, command.name).shortcut_text(words(command));
+                let button = ui.add_sized([360.0, 20.0], button);
+                if at == self.chosen && down + up > 0 {
+                    button.scroll_to_me(None);
+                }
+                if button.clicked() {
+                    clicked = Some(command.does);
+                }
+            }
+        });
+        clicked
+    }
 }

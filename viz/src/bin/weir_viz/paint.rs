@@ -79,7 +79,8 @@ fn area(points: &[Pos], base: f32, fill: Color32, by: Vec2) -> Mesh {
         let at = mesh.vertices.len() as u32;
         mesh.colored_vertex(place(*point, by), fill);
         mesh.colored_vertex(pos2(point.x, base) + by, fill);
-        if at > 0 {
+        // There is nothing below a step.
+        if at > 0 && mesh.vertices[mesh.vertices.len() - 4].pos.x < point.x + by.x {
             mesh.add_triangle(at - 2, at - 1, at);
             mesh.add_triangle(at - 1, at, at + 1);
         }

@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::command::Does;
 use crate::desk::Desk;
 use crate::marks::Naming;
-use crate::overlay::{Act, Overlay};
+use crate::overlay::{Act, Overlay, Palette};
 use eframe::egui::Context;
 use weir_viz::scene::Input;
 
@@ -48,7 +48,7 @@ impl App {
             Does::SetMark => self.name_mark(),
             Does::DeleteMark => self.delete_mark(),
             Does::Marks => self.toggle(Overlay::Marks),
-            Does::Palette => self.toggle(Overlay::Palette(String::new())),
+            Does::Palette => self.toggle(Overlay::Palette(Palette::default())),
             Does::Keys => self.toggle(Overlay::Keys),
             Does::Escape => self.escape(),
             Does::Search => self.search(),

@@ -75,9 +75,9 @@ mod tests {
 
     #[test]
     fn the_latest_stands_first_and_damage_begins_it_anew() {
-        let folder = std::env::temp_dir().join(format!("weir-recent-{}", std::process::id()));
-        let list = folder.join("weir").join("recent.json");
-        let log = |n: usize| folder.join(format!("{n}.log"));
+        let folder = tempfile::tempdir().unwrap();
+        let list = folder.path().join("weir").join("recent.json");
+        let log = |n: usize| folder.path().join(format!("{n}.log"));
         let mut recent = Recent::at(list.clone());
         (0..20).for_each(|n| recent.note(&log(n)));
         recent.note(&log(15));
@@ -91,7 +91,6 @@ mod tests {
             recent.note(&log(1));
             assert_eq!(Recent::at(list.clone()).logs(), [log(1)], "{damage}");
         }
-        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

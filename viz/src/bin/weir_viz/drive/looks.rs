@@ -1,15 +1,17 @@
 //! What is drawn and told, as a person asks for it: stacks, colours, findings, explanations. By keys and names.
 
-use crate::drive::Person;
+use super::Person;
 use crate::tests::app;
 use eframe::egui::Key;
 use std::path::Path;
+use std::sync::Arc;
+use weir::trace::text;
 use weir_viz::cli::Picture;
 use weir_viz::model::{By, LifeIx};
-use weir_viz::scene::{Answer, ColorBy, Page, Selection};
+use weir_viz::scene::{Answer, ColorBy, Page, Selection, View};
 use weir_viz::source;
 
-#[path = "../../../tests/runtime/mod.rs"]
+#[path = "../../../../tests/runtime/mod.rs"]
 mod runtime;
 
 /// At the log of a real runtime.
@@ -92,4 +94,27 @@ fn a_malloc_that_was_found_is_explained() {
     person.press(Key::Escape);
     person.press(Key::Escape);
     assert_eq!(person.app().view.answer, None);
+}
+
+/// A log that is too long to be summed up between two frames: until that is done beside the window, the last picture stays.
+#[test]
+fn a_long_log_is_summed_up_beside_the_window() {
+    let lines: String =
+        (0..100_100).map(|n| format!("number={n} time={n} record=mark label=0 length=1 name=m\n")).collect();
+    let pool = "number=0 time=0 record=pool_created pool=0\n";
+    let opened = source::read("long.log", format!("{}\n{pool}{lines}", text::HEADER).as_bytes()).expect("a log");
+    let mut person = Person::at(app(opened, Vec::new(), Path::new("long.log"), &Picture::default()));
+    let look = View { stack: Some(By::Size), color: ColorBy::Age, ..person.app().view.clone() };
+    let (context, opened) = (person.0.ctx.clone(), Arc::clone(&person.app().opened));
+    let asking = &mut person.0.state_mut().document_mut().unwrap().asking;
+    assert!(!asking.is_ready(&opened, &look, &context) && asking.is_preparing());
+    asking.wait();
+    assert!(asking.is_ready(&opened, &look, &context) && !asking.is_preparing());
+    // What is shown in the end is what was asked for.
+    for key in [Key::K, Key::C] {
+        person.press(key);
+        person.wait_for_answer();
+        assert_eq!(person.app().shown(), Some(&person.app().view), "{key:?}");
+    }
+    assert_eq!((person.app().view.stack, person.app().view.color), (Some(By::Label), ColorBy::Label));
 }
