@@ -5,7 +5,7 @@
 //! Events named `[memory]`, as Kineto writes them, say the same once more for tools that read those; weir reads them, too.
 
 use super::{base, device, refused};
-use crate::import::MEMORY;
+use crate::import::{KINETO_BESIDE, MARK, MEMORY, POOL};
 use crate::model::{EventIx, Fact, LifeIx, Model, Payload, PoolIx, StreamIx};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -20,7 +20,8 @@ const STREAMS: u64 = 0;
 
 pub(super) fn write(model: &Model, out: &mut impl Write) -> Result<()> {
     out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
-    let mut trace = Trace { model, out, first: true, calls: calls(model), flows: 0, recorded: HashMap::new() };
+    let (calls, ended) = (calls(model), model.ended_with());
+    let mut trace = Trace { model, out, first: true, calls, ended, flows: 0, recorded: HashMap::new() };
     trace.names()?;
     for at in 0..model.events.len() {
         trace.event(EventIx::next_of(at))?;
@@ -63,11 +64,22 @@ const fn stream_of(record: &Record<'_>) -> Option<StreamId> {
     }
 }
 
+/// Which end of a lifetime is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Begins,
+    Freed,
+    /// With its pool.
+    WithPool,
+}
+
 struct Trace<'m, 'w, W: Write> {
     model: &'m Model,
     out: &'w mut W,
     first: bool,
     calls: HashMap<EventIx, (u64, u64)>,
+    /// What ends without a call of its own.
+    ended: HashMap<EventIx, Vec<LifeIx>>,
     flows: u64,
     /// The latest recording of each event, by event and number.
     recorded: HashMap<(u64, u64), EventIx>,
@@ -103,12 +115,15 @@ impl<W: Write> Trace<'_, '_, W> {
         let model = self.model;
         let stamped = model.record(event);
         let kind = model.events.kind(event).name();
+        for life in self.ended.remove(&event).unwrap_or_default() {
+            self.life(event, life, End::WithPool)?;
+        }
         if let Some(stream) = stream_of(&stamped.record) {
             self.slice(event, stream, kind, &stamped.record)?;
         }
         match (stamped.record, model.events.payload(event)) {
-            (Record::Malloc { .. }, Payload::Life(life)) => self.life(event, life, true)?,
-            (Record::Free { .. }, Payload::Life(life)) => self.life(event, life, false)?,
+            (Record::Malloc { .. }, Payload::Life(life)) => self.life(event, life, End::Begins)?,
+            (Record::Free { .. }, Payload::Life(life)) => self.life(event, life, End::Freed)?,
             (Record::Recorded { event: id, number, .. }, _) => {
                 self.recorded.insert((id.raw(), number), event);
             }
@@ -120,7 +135,7 @@ impl<W: Write> Trace<'_, '_, W> {
             (Record::Mark { name, .. }, _) => {
                 let (name, ts) = (name.to_owned(), micros(stamped.time.0));
                 self.put(
-                    &json!({ "ph": "i", "s": "g", "cat": "mark", "name": name, "pid": STREAMS, "tid": 0, "ts": ts }),
+                    &json!({ "ph": "i", "s": "g", "cat": MARK, "name": name, "pid": STREAMS, "tid": 0, "ts": ts }),
                 )?;
             }
             (record, _) => self.other(event, &record, kind)?,
@@ -167,12 +182,13 @@ impl<W: Write> Trace<'_, '_, W> {
     }
 
     /// The beginning or end of a lifetime, and where its memory comes from.
-    fn life(&mut self, event: EventIx, at: LifeIx, born: bool) -> Result<()> {
+    fn life(&mut self, event: EventIx, at: LifeIx, end: End) -> Result<()> {
         let model = self.model;
         let life = model.life(at);
         let label = model.name(life.name);
         let name = if label.is_empty() { format!("{} B", life.given.0) } else { label.to_owned() };
         let time = micros(model.events.time(event));
+        let born = end == End::Begins;
         let (ph, pid) = (if born { "b" } else { "e" }, life.pool.0 + 1);
         let stream = Some(stream_number(model, life.stream)).filter(|_| !model.unrecorded.has(Fact::Streams));
         let source = life.source.map_or("not recorded", weir::trace::Source::name);
@@ -182,7 +198,7 @@ impl<W: Write> Trace<'_, '_, W> {
                 "args": { "bytes": life.given.0, "source": source, "stream": stream }
             }))?;
         }
-        self.memory(event, at, born)?;
+        self.memory(event, at, end)?;
         if born && !model.unrecorded.has(Fact::Addresses) {
             for link in model.came_from(at) {
                 if let crate::model::Death::Free { event: freed, .. } = model.life(link.life).death {
@@ -194,7 +210,7 @@ impl<W: Write> Trace<'_, '_, W> {
     }
 
     /// As Kineto says it.
-    fn memory(&mut self, event: EventIx, at: LifeIx, born: bool) -> Result<()> {
+    fn memory(&mut self, event: EventIx, at: LifeIx, end: End) -> Result<()> {
         let model = self.model;
         let life = model.life(at);
         let bytes = i64::try_from(life.asked.unwrap_or(life.given).0).unwrap_or(i64::MAX);
@@ -202,10 +218,18 @@ impl<W: Write> Trace<'_, '_, W> {
         let mut args = json!({
             "Device Type": 1,
             "Device Id": device(model, life.pool),
-            "Bytes": if born { bytes } else { -bytes },
+            "Bytes": if end == End::Begins { bytes } else { -bytes },
             "Total Allocated": pool.used.after(event),
         });
         if let Some(args) = args.as_object_mut() {
+            let [pool_key, given, with_pool] = KINETO_BESIDE;
+            args.insert(pool_key.into(), json!(life.pool.0));
+            if life.asked.is_some_and(|asked| asked != life.given) {
+                args.insert(given.into(), json!(life.given.0));
+            }
+            if end == End::WithPool {
+                args.insert(with_pool.into(), json!(true));
+            }
             if !model.unrecorded.has(Fact::Addresses) {
                 args.insert("Addr".into(), json!(base(model, life.pool).wrapping_add(life.offset.0)));
             }
@@ -227,6 +251,7 @@ impl<W: Write> Trace<'_, '_, W> {
             | Record::MappedInOrder { pool, .. }
             | Record::Unmapped { pool, .. }
             | Record::UnmappedInOrder { pool, .. }
+            | Record::PoolDestroyed { pool, .. }
             | Record::Trimmed { pool, .. } => Some(pool),
             _ => refused(record).and_then(|(pool, ..)| pool),
         };
@@ -234,7 +259,7 @@ impl<W: Write> Trace<'_, '_, W> {
         let (pid, ts) = (pool.0 + 1, micros(self.model.events.time(event)));
         let number = self.model.events.number(event);
         self.put(&json!({
-            "ph": "i", "s": "p", "cat": "pool", "name": kind, "pid": pid, "tid": 0, "ts": ts, "args": { "number": number }
+            "ph": "i", "s": "p", "cat": POOL, "name": kind, "pid": pid, "tid": 0, "ts": ts, "args": { "number": number }
         }))
     }
 
@@ -253,7 +278,9 @@ impl<W: Write> Trace<'_, '_, W> {
             if let (false, Some(args)) = (model.unrecorded.has(Fact::Reserved), args.as_object_mut()) {
                 args.insert("reserved".into(), json!(reserved));
             }
-            self.put(&json!({ "ph": "C", "name": "memory", "pid": pid, "tid": 0, "ts": ts, "args": args }))?;
+            self.put(
+                &json!({ "ph": "C", "cat": POOL, "name": "memory", "pid": pid, "tid": 0, "ts": ts, "args": args }),
+            )?;
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ mod table;
 
 pub use file::{ExportError, file};
 
-use crate::model::{Fact, Model, PoolIx};
+use crate::model::{Death, Fact, Model, PoolIx};
 use crate::origin::Origin;
 use crate::source::Opened;
 use std::io::{self, Write};
@@ -162,6 +162,12 @@ fn notes(format: Format, opened: &Opened) -> Vec<String> {
     note(format == Format::Pickle, "a segment has one stream there; its blocks may be of any");
     let marks = matches!(format, Format::Rmm | Format::Pickle) && !model.marks.is_empty();
     note(marks, "marks are left out");
+    note(format == Format::Rmm && model.pools.len() > 1, "RMM's rows know no pools: those of all are one story there");
+    let with_pool = model.lives.iter().any(|life| matches!(life.death, Death::Destroyed(_)));
+    note(
+        with_pool && matches!(format, Format::Rmm | Format::RmmOrder | Format::Pickle | Format::Chrome),
+        "blocks that end with their pool are freed there, on their own stream",
+    );
     let live = model.lives.iter().any(|life| life.born().is_none());
     note(
         live && !matches!(format, Format::Text | Format::Csv(Rows::Events) | Format::Parquet(Rows::Events)),

@@ -22,10 +22,12 @@ mod table;
 mod translate;
 
 pub use event_log::program_of;
-pub(crate) use kineto::MEMORY;
+pub(crate) use kineto::{BESIDE as KINETO_BESIDE, MARK, MEMORY, POOL};
 pub use order::{Order, Place};
 pub use program::{Aside, Block, Op, Program, Recorded, Tie};
+pub(crate) use rmm::{BESIDE as RMM_BESIDE, COLUMNS as RMM_COLUMNS, WITH_POOL};
 pub use row::{ImportError, Spot};
+pub(crate) use snapshot::BESIDE as SNAPSHOT_BESIDE;
 
 use crate::model::{Fact, Unrecorded};
 use crate::unpack::{Packing, unpack};

@@ -5,6 +5,7 @@ use super::curve::Tally;
 use super::flows::Flows;
 use super::owned::owned;
 use super::owners::Spans;
+use super::stated;
 use super::stays::Stays;
 use super::summary::{Summary, Summed};
 use super::{
@@ -173,11 +174,12 @@ impl Builder {
         pool.used = making.used.finish();
         pool.reserved = making.reserved.finish();
         let (events, lives) = (&self.model.events, &self.model.lives);
-        let stated = |all: &[(EventIx, u64)]| {
-            let sums = super::stated::in_effect(events, lives, at, all);
-            all.first().map(|first| Curve::new(first.1, &sums))
+        let stated = |all: &[(EventIx, u64)], before: stated::Before| {
+            let sums = stated::in_effect(events, lives, at, all);
+            sums.first().map(|first| Curve::new(before(events, lives, *first), &sums))
         };
-        let (used, reserved) = (stated(&making.stated_used), stated(&making.stated_reserved));
+        let used = stated(&making.stated_used, stated::before);
+        let reserved = stated(&making.stated_reserved, |_, _, first| first.1);
         let counted = used.is_none() && reserved.is_none();
         pool.used = used.unwrap_or_else(|| std::mem::take(&mut pool.used));
         pool.reserved = reserved.unwrap_or_else(|| std::mem::take(&mut pool.reserved));
