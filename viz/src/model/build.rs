@@ -13,7 +13,7 @@ use super::{
     PoolIx, Run, Stream, StreamIx, Unrecorded,
 };
 use foldhash::HashMap;
-use weir::driver::{DriverCall, Properties};
+use weir::driver::Properties;
 use weir::id::{AllocId, DeviceId, LabelId, PoolId, StreamId};
 use weir::policy::{Attribute, PoolConfig, StreamKind};
 use weir::trace::{MapReason, Record, Stamped, Verb};
@@ -38,8 +38,6 @@ pub struct Builder {
     lost: Vec<EventIx>,
     /// Records may be missing before the next one.
     torn: bool,
-    /// The call of the last record, where that is of a driver call that failed.
-    pub(super) failed: Option<DriverCall>,
 }
 
 /// A pool while the log is being read.
@@ -56,8 +54,8 @@ pub(super) struct Making {
     pub(super) owners: Spans<LifeIx>,
     /// Since when, and why where that is recorded.
     pub(super) mapped: Spans<(EventIx, Option<MapReason>)>,
-    /// Where the latest growth that failed begins, as its undoing says.
-    pub(super) undone: u64,
+    /// Reserved bytes that are mapped nowhere.
+    pub(super) apart: u64,
     /// The record of its making.
     pub(super) created: Option<EventIx>,
     pub(super) before: Vec<LifeIx>,
@@ -401,14 +399,10 @@ impl Builder {
             | Record::UnmappedInOrder { pool, offset, granules, reason, .. } => {
                 self.unmap(event, pool, offset, granules, reason);
             }
-            Record::Quarantined { pool, granules } => self.keep_apart(event, pool, granules),
+            Record::Undestroyed { pool, granules } => self.keep_apart(event, pool, granules),
             Record::Lost { .. } => self.lose(event),
             _ => self.sign(event, record),
         }
-        self.failed = match record {
-            Record::DriverFailed { error } => Some(error.call),
-            _ => None,
-        };
     }
 
     /// Records that the pictures show as signs.

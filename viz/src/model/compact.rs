@@ -56,6 +56,7 @@ class! {
         Mapped { pool: PoolId, offset: Bytes, granules: u32, reason: MapReason }
         Unmapped { pool: PoolId, offset: Bytes, granules: u32, reason: UnmapReason }
         Quarantined { pool: PoolId, granules: u32 }
+        Undestroyed { pool: PoolId, granules: u32 }
         Pressed { pool: PoolId, bytes: Bytes, relieved: bool }
         Lost { records: u64 }
     }
