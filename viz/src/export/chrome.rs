@@ -4,14 +4,15 @@
 //!
 //! Events named `[memory]`, as Kineto writes them, say the same once more for tools that read those; weir reads them, too.
 
-use super::{base, device, refused};
+use super::{base, device};
 use crate::import::{KINETO_BESIDE, MARK, MEMORY, POOL};
 use crate::model::{EventIx, Fact, LifeIx, Model, Payload, PoolIx, StreamIx};
+use crate::report::refusal_words;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::{Result, Write};
 use weir::id::StreamId;
-use weir::trace::Record;
+use weir::trace::{Record, Verb};
 
 /// The longest slice of a call. Calls have no length in the log.
 const LONGEST: u64 = 1_000;
@@ -138,6 +139,7 @@ impl<W: Write> Trace<'_, '_, W> {
                     &json!({ "ph": "i", "s": "g", "cat": MARK, "name": name, "pid": STREAMS, "tid": 0, "ts": ts }),
                 )?;
             }
+            (record @ (Record::OutOfMemory { .. } | Record::Refused { .. }), _) => self.refusal(event, &record)?,
             (record, _) => self.other(event, &record, kind)?,
         }
         self.counters(event)
@@ -244,6 +246,32 @@ impl<W: Write> Trace<'_, '_, W> {
         self.put(&json!({ "ph": "i", "s": "t", "name": MEMORY, "pid": pid, "tid": 0, "ts": ts, "args": args }))
     }
 
+    /// A call that was refused: on its stream, else at its pool.
+    fn refusal(&mut self, event: EventIx, record: &Record<'_>) -> Result<()> {
+        let (verb, pool, stream) = match *record {
+            Record::Refused { verb, pool, stream, .. } => (verb, pool, stream),
+            Record::OutOfMemory { pool, stream, .. } => (Verb::Malloc, Some(pool), Some(stream)),
+            _ => return Ok(()),
+        };
+        let model = self.model;
+        let tid = stream.and_then(|stream| model.streams.iter().position(|known| known.id == stream));
+        let pool = pool.and_then(|pool| super::pool_of(model, pool));
+        let (pid, scope) = match (tid, pool) {
+            (Some(_), _) => (STREAMS, "t"),
+            (None, Some(pool)) => (u64::from(pool.0) + 1, "p"),
+            (None, None) => (STREAMS, "p"),
+        };
+        let ts = micros(model.events.time(event));
+        let mut args = json!({ "number": model.events.number(event), "why": refusal_words(record) });
+        if let (Some(pool), Some(args)) = (pool, args.as_object_mut()) {
+            args.insert("pool".into(), json!(model.pool(pool).id.to_string()));
+        }
+        self.put(&json!({
+            "ph": "i", "s": scope, "cat": "refused", "name": format!("{} refused", verb.name()), "pid": pid,
+            "tid": tid.unwrap_or(0), "ts": ts, "args": args
+        }))
+    }
+
     /// What happens to a pool.
     fn other(&mut self, event: EventIx, record: &Record<'_>, kind: &str) -> Result<()> {
         let pool = match *record {
@@ -253,7 +281,7 @@ impl<W: Write> Trace<'_, '_, W> {
             | Record::UnmappedInOrder { pool, .. }
             | Record::PoolDestroyed { pool, .. }
             | Record::Trimmed { pool, .. } => Some(pool),
-            _ => refused(record).and_then(|(pool, ..)| pool),
+            _ => None,
         };
         let Some(pool) = pool.and_then(|pool| super::pool_of(self.model, pool)) else { return Ok(()) };
         let (pid, ts) = (pool.0 + 1, micros(self.model.events.time(event)));

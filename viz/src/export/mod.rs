@@ -15,11 +15,11 @@ mod table;
 
 pub use file::{ExportError, file};
 
-use crate::model::{Death, Fact, Model, PoolIx};
+use crate::model::{Death, EventIx, Fact, Model, Payload, PoolIx};
 use crate::origin::Origin;
 use crate::source::Opened;
 use std::io::{self, Write};
-use weir::trace::{Reader, Record, Stamped, text};
+use weir::trace::{Reader, Record, Stamped, Verb, text};
 
 /// A format to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,6 +168,14 @@ fn notes(format: Format, opened: &Opened) -> Vec<String> {
         with_pool && matches!(format, Format::Rmm | Format::RmmOrder | Format::Pickle | Format::Chrome),
         "blocks that end with their pool are freed there, on their own stream",
     );
+    let other_refused = (0..model.events.len()).any(|at| {
+        let payload = model.events.payload(EventIx::next_of(at));
+        matches!(payload, Payload::Other(Record::Refused { verb, .. }) if verb != Verb::Malloc)
+    });
+    note(
+        other_refused && matches!(format, Format::Rmm | Format::RmmOrder | Format::Pickle),
+        "refused calls other than mallocs are left out",
+    );
     let live = model.lives.iter().any(|life| life.born().is_none());
     note(
         live && !matches!(format, Format::Text | Format::Csv(Rows::Events) | Format::Parquet(Rows::Events)),
@@ -203,7 +211,7 @@ fn records(model: &Model) -> impl Iterator<Item = (crate::model::EventIx, Stampe
 fn refused(record: &Record<'_>) -> Option<(Option<weir::id::PoolId>, Option<weir::id::StreamId>, u64)> {
     match *record {
         Record::OutOfMemory { pool, stream, requested, .. } => Some((Some(pool), Some(stream), requested.0)),
-        Record::Refused { verb: weir::trace::Verb::Malloc, pool, stream, size, .. } => Some((pool, stream, size.0)),
+        Record::Refused { verb: Verb::Malloc, pool, stream, size, .. } => Some((pool, stream, size.0)),
         _ => None,
     }
 }

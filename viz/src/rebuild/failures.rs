@@ -147,8 +147,8 @@ impl Window<'_> {
     /// An unmapping: of all that the call unmapped it is none. Of what an aborted growth takes back, the log says right behind
     /// it how much stayed; what is mapped in order is set aside whatever failed.
     fn not_unmapped(&self, place: usize) -> When {
-        let behind = self.records[place + 1..].iter().map(|(_, record)| record);
-        let stays = behind.skip_while(|record| is_undone(record)).next();
+        let mut behind = self.records[place + 1..].iter().map(|(_, record)| record);
+        let stays = behind.find(|record| !is_undone(record));
         let in_order = |(_, record): &(EventIx, Record<'_>)| matches!(record, Record::MappedInOrder { .. });
         let growth = self.growth(place).filter(|growth| !self.records[growth.records.clone()].iter().any(in_order));
         if let (Some(growth), Some(Record::Quarantined { granules, .. })) = (growth, stays) {
