@@ -26,7 +26,11 @@ pub(crate) fn parser() -> Command {
     };
     Command::new("compare")
         .about("Compare two event logs: where peaks differ, which labels grew, which reuse was lost")
-        .arg(file("one", "A", "The first event log, such as the one before a change"))
+        .arg(file(
+            "one",
+            "A",
+            "The first event log, such as the one before a change; one of the two may be - for standard input",
+        ))
         .arg(file("other", "B", "The second"))
         .arg(super::json_in_place_of_text())
         .args(super::part_of_log())
