@@ -106,6 +106,21 @@ fn what_is_no_log_is_named() {
     }
 }
 
+#[test]
+fn the_standard_input_is_no_two_logs() {
+    let output = run(&["compare", "-", "-"], Some(LOG));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && said.contains("can be read once"), "{said}");
+}
+
+/// What is damaged in a log that is followed stands in the object, as elsewhere.
+#[test]
+fn damage_of_a_log_that_grows_is_told_at_its_end() {
+    let output = run(&["check", "-", "--follow", "--json"], Some(&LOG.replace("record=free", "record=fee")));
+    let object: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one object");
+    assert_eq!(object["damages"].as_array().map(Vec::len), Some(1), "{object}");
+}
+
 /// The folder of manual pages need not be there.
 #[test]
 fn manual_pages_are_written_into_a_new_folder() {

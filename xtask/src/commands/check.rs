@@ -64,14 +64,20 @@ fn print(report: &Report, json: bool) {
     }
 }
 
+/// Damages of a log that grows that are told once more at its end.
+const MOST_DAMAGES: usize = 1000;
+
 /// Prints each finding once it shows, and the whole report at the end.
 fn followed(feed: &Feed, told: Told, json: bool) -> Result<(), Failure> {
-    let (mut checker, mut printed, mut clean) = (Checker::new(told), 0, true);
+    let (mut checker, mut printed, mut clean, mut damages) = (Checker::new(told), 0, true, Vec::new());
     follow::each(feed, |news| match news {
         News::Read(Ok(stamped)) => checker.push(&stamped),
         News::Read(Err(damage)) => {
             checker.damage(damage.kind);
             tell!("note: {damage}");
+            if damages.len() < MOST_DAMAGES {
+                damages.push(damage.to_string());
+            }
         }
         // What came at once is told at once, so that a finding's notes know what came with it.
         News::Pause if checker.found() > printed => {
@@ -85,7 +91,8 @@ fn followed(feed: &Feed, told: Told, json: bool) -> Result<(), Failure> {
         News::Pause => {}
         News::End => {
             let checker = std::mem::replace(&mut checker, Checker::new(told));
-            let report = Report { name: feed.to_string(), ..checker.finish() };
+            let damages = std::mem::take(&mut damages);
+            let report = Report { name: feed.to_string(), damages, ..checker.finish() };
             (printed, clean) = (0, clean && report.is_clean());
             print(&report, json);
         }

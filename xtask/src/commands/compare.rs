@@ -4,11 +4,11 @@ use crate::failure::Failure;
 use crate::progress;
 use clap::{Arg, ArgMatches, Command};
 use serde_json::{Map, Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use weir::trace::Source;
 use weir_viz::compare::{self, Comparison, Section};
 use weir_viz::progress::Unit;
-use weir_viz::source::{self, Opened};
+use weir_viz::source::{self, Opened, STDIN};
 
 const HELP: &str = "\
 Example:
@@ -40,6 +40,12 @@ pub(crate) fn parser() -> Command {
 
 pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     let (part, progress) = (super::part(arguments), progress::handle(arguments));
+    if ["one", "other"]
+        .iter()
+        .all(|name| arguments.get_one::<PathBuf>(name).is_some_and(|file| file == Path::new(STDIN)))
+    {
+        return Err(Failure::Unreadable("both logs are -, the standard input, which can be read once".to_owned()));
+    }
     let open = |name: &str| -> Result<Opened, Failure> {
         let file = arguments.get_one::<PathBuf>(name).cloned().unwrap_or_default();
         let opened = source::open_part(&file, &part, &progress);
