@@ -139,6 +139,12 @@ impl<'a> Granules<'a> {
         self.slots.iter().find(|(_, g)| mine(g)).map(|(slot, _)| slot)
     }
 
+    /// How many of the pool's granules are quarantined.
+    pub(crate) fn quarantined_in(&self, pool: usize) -> u32 {
+        let mine = |g: &Granule| g.pool as usize == pool && matches!(g.place, Place::Quarantined { .. });
+        self.iter().filter(|(_, g)| mine(g)).count() as u32
+    }
+
     /// A quarantined granule is being tried again.
     pub(crate) fn retry(&mut self, slot: usize) {
         self.quarantined = self.quarantined.saturating_sub(1);

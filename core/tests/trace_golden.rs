@@ -27,8 +27,13 @@ macro_rules! golden {
 }
 
 /// Every kind of record and every reason of a refusal that version 1 began with, and then what came later.
-const FILES: [Golden; 4] =
-    [golden!("v1"), golden!("v1_event_reset_capture_set"), golden!("v1_memory_in_order"), golden!("v1_trim_pending")];
+const FILES: [Golden; 5] = [
+    golden!("v1"),
+    golden!("v1_event_reset_capture_set"),
+    golden!("v1_memory_in_order"),
+    golden!("v1_trim_pending"),
+    golden!("v1_undestroyed"),
+];
 
 /// Puts what differs where it can be looked at.
 fn keep(name: &str, bytes: &[u8]) -> String {

@@ -109,56 +109,85 @@ pub fn read_file(path: &Path, bytes: &[u8], progress: &Progress) -> Result<Opene
     read_with(&short, bytes, progress).map_err(|e| SourceError { name: path.display().to_string(), ..e })
 }
 
-/// The bytes of the log at this path. A large file is read only if its beginning looks like a log's.
+/// The path that stands for the standard input.
+pub const STDIN: &str = "-";
+
+/// The bytes of the log at this path, or of the standard input. A large file is read only if its beginning looks like a
+/// log's.
 ///
 /// # Errors
 /// It does not exist, is no file, or cannot be read; or it is large, and there is no log at its beginning; or it was
 /// stopped.
 pub fn load(path: &Path, progress: &Progress) -> Result<Vec<u8>, SourceError> {
     let name = path.display().to_string();
+    if path == Path::new(STDIN) {
+        return load_from(&name, std::io::stdin().lock(), None, progress);
+    }
     let fail = |what: String, advice: &str| SourceError { name: name.clone(), what, advice: advice.to_owned() };
-    let unreadable = |e: std::io::Error| match progress.look() {
-        Err(stopped) => SourceError::stopped(&name, stopped),
-        Ok(()) => fail(format!("cannot be read: {e}"), "Check the file's permissions."),
-    };
     // Before it is opened: opening a pipe waits for its writer.
     let found = std::fs::metadata(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => fail("there is no such file".to_owned(), &format!("Check the path. {HOW_TO_LOG}")),
-        _ => unreadable(error),
+        _ => unreadable(&name, &error, progress),
     })?;
     if found.is_dir() {
         return Err(fail("this is a directory, not a log".to_owned(), "Name the log's file."));
     }
     if !found.is_file() {
         let what = "this is a device or a pipe, not a file".to_owned();
-        return Err(fail(what, "Write what it gives to a file, and name that."));
+        return Err(fail(
+            what,
+            "Write what it gives to a file, and name that; or name `-`, and give it as the standard input.",
+        ));
     }
-    let file = std::fs::File::open(path).map_err(unreadable)?;
-    let mut file = Counted::new(file, progress.begin("loading", Unit::Bytes, Some(found.len())));
+    let file = std::fs::File::open(path).map_err(|error| unreadable(&name, &error, progress))?;
+    load_from(&name, file, Some((path, found.len())), progress)
+}
+
+fn unreadable(name: &str, error: &std::io::Error, progress: &Progress) -> SourceError {
+    let advice = "Check the file's permissions.".to_owned();
+    match progress.look() {
+        Err(stopped) => SourceError::stopped(name, stopped),
+        Ok(()) => SourceError { name: name.to_owned(), what: format!("cannot be read: {error}"), advice },
+    }
+}
+
+/// The bytes of a log; where it is a file, with its path and length.
+fn load_from(
+    name: &str,
+    input: impl Read,
+    file: Option<(&Path, u64)>,
+    progress: &Progress,
+) -> Result<Vec<u8>, SourceError> {
+    let unreadable = |error: std::io::Error| unreadable(name, &error, progress);
+    let mut input = Counted::new(input, progress.begin("loading", Unit::Bytes, file.map(|(_, length)| length)));
     let mut bytes = Vec::new();
-    file.by_ref().take(SNIFFED).read_to_end(&mut bytes).map_err(unreadable)?;
+    input.by_ref().take(SNIFFED).read_to_end(&mut bytes).map_err(unreadable)?;
     if let Some(packing) = Packing::of(&bytes) {
-        let unpacked = unpack(packing, bytes.as_slice().chain(file));
-        progress.look().map_err(|stopped| SourceError::stopped(&name, stopped))?;
+        let unpacked = unpack(packing, bytes.as_slice().chain(input));
+        progress.look().map_err(|stopped| SourceError::stopped(name, stopped))?;
         return match unpacked.damage {
-            Some(damage) if unpacked.bytes.is_empty() => Err(fail(damage, COPY_AGAIN)),
-            damage => as_log(&name, unpacked.bytes, damage.as_deref(), progress),
+            Some(what) if unpacked.bytes.is_empty() => {
+                Err(SourceError { name: name.to_owned(), what, advice: COPY_AGAIN.to_owned() })
+            }
+            damage => as_log(name, unpacked.bytes, damage.as_deref(), progress),
         };
     }
-    if found.len() > SNIFFED
+    if bytes.len() as u64 == SNIFFED
+        && file.is_none_or(|(_, length)| length > SNIFFED)
         && !import::knows(&bytes)
         && let Err(damage) = sniff(&bytes)
     {
-        let error = nothing(&name, &bytes, Some(damage));
-        let what = format!("{} (of its {} bytes, the first {SNIFFED} were looked at)", error.what, found.len());
+        let error = nothing(name, &bytes, Some(damage));
+        let of = file.map_or(String::new(), |(_, length)| format!("of its {length} bytes, "));
+        let what = format!("{} ({of}the first {SNIFFED} were looked at)", error.what);
         return Err(SourceError { what, ..error });
     }
     // All at once, or a buffer that doubles takes more than the file. Where there is no room, reading says so.
-    let rest = found.len().saturating_sub(bytes.len() as u64);
+    let rest = file.map_or(0, |(_, length)| length.saturating_sub(bytes.len() as u64));
     let _ = usize::try_from(rest).map(|rest| bytes.try_reserve_exact(rest));
-    file.read_to_end(&mut bytes).map_err(unreadable)?;
-    let beside = beside(path, &bytes);
-    as_log(&name, bytes, beside.as_deref(), progress)
+    input.read_to_end(&mut bytes).map_err(unreadable)?;
+    let beside = file.and_then(|(path, _)| beside(path, &bytes));
+    as_log(name, bytes, beside.as_deref(), progress)
 }
 
 /// What of a file lies in another one: SQLite's newest pages, as long as a program writes.

@@ -144,6 +144,7 @@ impl Table {
                     | Unmapped
                     | UnmappedInOrder
                     | Quarantined
+                    | Undestroyed
                     | Kept
                     | Blocked
                     | Pressed

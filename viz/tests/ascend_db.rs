@@ -7,6 +7,7 @@ use weir_viz::source;
 
 const OPERATORS: &[u8] = include_bytes!("data/ascend.sqlite");
 const SUMS: &[u8] = include_bytes!("data/ascend-sums.sqlite");
+const MEMSCOPE: &[u8] = include_bytes!("data/memscope.sqlite");
 const MIB: u64 = 1 << 20;
 
 fn file(name: &str, bytes: &[u8]) -> PathBuf {
@@ -59,7 +60,10 @@ fn a_database_of_neither_is_refused_with_what_was_expected() {
     };
     let other = renamed(SUMS, b"MEMORY_RECORD", b"MEMORY_RECODE");
     let error = source::open(&file("other.db", &other)).expect_err("has no memory").to_string();
-    assert!(error.contains("2 tables without CUDA_GPU_MEMORY_USAGE_EVENTS, OP_MEMORY and MEMORY_RECORD"), "{error}");
+    assert!(
+        error.contains("2 tables without CUDA_GPU_MEMORY_USAGE_EVENTS, OP_MEMORY, MEMORY_RECORD and memscope_dump"),
+        "{error}"
+    );
 }
 
 /// Its columns are those of sums; a component of `memory_record.csv` that is none of the known ones.
@@ -68,4 +72,16 @@ fn modules_memory_is_read_as_sums() {
     let text = "Component,Timestamp(us),Total Reserved(MB),Device\nHCCL,1.000\t,4,NPU:0\nHCCL,2.000\t,6,NPU:0\n";
     let opened = source::open(&file("npu_module_mem.csv", text.as_bytes())).expect("sums");
     assert_eq!(opened.model.pools[0].reserved.peak().0, 6 * MIB);
+}
+
+#[test]
+fn memscope_s_database_says_what_its_csv_says() {
+    let opened = source::open(&file("memscope.db", MEMSCOPE)).expect("a database");
+    let model = &opened.model;
+    let lives = model.lives.iter().map(|life| (model.name(life.name), life.given.0, life.died().is_some()));
+    assert_eq!(lives.collect::<Vec<_>>(), [("PTA@weights", 1024, true), ("", 512, false)]);
+    assert_eq!((model.pools[0].reserved.peak().0, model.pools[0].used.peak().0), (2 * MIB, 1536));
+    assert_eq!(model.marks.iter().map(|mark| model.name(mark.name)).collect::<Vec<_>>(), ["step 1"]);
+    assert_eq!(opened.origin.format, "msMemScope's database");
+    assert_eq!(opened.damages, ["entry 5, key Ptr: found \"\"; expected an address"]);
 }

@@ -2,8 +2,9 @@
 
 mod check_support;
 
-use check_support::{A, B, C, Hand, KIB, POOL, stream};
+use check_support::{A, B, C, Hand, KIB, POOL, event, stream};
 use weir::error::Point;
+use weir::id::{AllocId, DeviceId};
 use weir::trace::{MapReason, Record, UnmapReason};
 use weir::units::{Bytes, MIB, Seq};
 use weir_viz::check::Fault;
@@ -123,4 +124,46 @@ fn what_the_host_waited_for_is_complete() {
     log.push(Record::Blocked { pool: POOL, stream: stream(B), on });
     log.malloc_at(2, B, KIB);
     log.clean();
+}
+
+/// The smallest logs that contradict themselves.
+#[test]
+fn what_a_log_cannot_say_of_itself_is_found() {
+    let mut twice = Hand::new();
+    twice.unmap(2 * MIB, 1);
+    let second = twice.unmap(2 * MIB, 1);
+    twice.only(Fault::NotHeld, None, second);
+    let mut one_position = Hand::new();
+    one_position.record(1, A);
+    let Some(Record::Recorded { seq, .. }) = one_position.records.last().map(|stamped| stamped.record) else {
+        panic!()
+    };
+    let again = one_position.push(Record::Recorded { event: event(2), stream: stream(A), seq, number: 1 });
+    one_position.only(Fault::OutOfStep, None, again);
+    let mut back = Hand::new();
+    back.malloc(1, A);
+    back.record(1, A);
+    let (pool, stream, id) = (POOL, stream(A), AllocId(1));
+    let free = Record::Free { pool, stream, seq: Seq(0), id, offset: Bytes(KIB), given: Bytes(KIB) };
+    let free = back.push(free);
+    back.only(Fault::OutOfStep, None, free);
+    let mut gone = Hand::new();
+    gone.push(Record::StreamDestroyed { stream });
+    let malloc = gone.malloc(1, A);
+    gone.only(Fault::NotThere, None, malloc);
+    let mut sums = Hand::new();
+    sums.malloc(1, A);
+    let (used, reserved, limit) = (Bytes(2 * KIB), Bytes(8 * MIB), weir::policy::PoolConfig::new(DeviceId(0)).limit);
+    let refused = Record::OutOfMemory {
+        pool,
+        stream,
+        requested: Bytes(KIB),
+        used,
+        reserved,
+        limit,
+        largest_usable: Bytes::ZERO,
+        pending: Bytes::ZERO,
+    };
+    let refused = sums.push(refused);
+    sums.only(Fault::WrongFigures, None, refused);
 }

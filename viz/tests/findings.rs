@@ -4,7 +4,7 @@ mod check_support;
 mod common;
 
 use check_support::{A, B, Hand, KIB, event, ptr, stream};
-use weir::id::{AllocId, EventId, PoolId};
+use weir::id::{AllocId, EventId, LabelId, PoolId};
 use weir::policy::UseUntil;
 use weir::trace::{Record, Refusal, Stamped, Verb, text};
 use weir::units::{Bytes, DevicePtr, MIB, Seq};
@@ -66,8 +66,12 @@ fn planted(plant: Plant) -> Hand {
     let mut log = Hand::new();
     log.malloc(1, A);
     plant(&mut log);
+    let ended = matches!(log.records.last().map(|stamped| stamped.record), Some(Record::PoolDestroyed { .. }));
     for id in 20..30 {
-        log.malloc_at(id, A, 3 * MIB + id * KIB);
+        match ended {
+            true => log.push(Record::Mark { label: LabelId::NONE, name: "on" }),
+            false => log.malloc_at(id, A, 3 * MIB + id * KIB),
+        };
     }
     log
 }

@@ -347,7 +347,8 @@ fn lanes_and_flows_are_of_the_pool_that_is_shown() {
     assert_eq!(done(1), [Act::Record, Act::Wait, Act::Refused]);
     assert_eq!([0, 1].map(|pool| model.handed(PoolIx(pool), all.0, all.1).len()), [2, 0]);
     let lane = Lane::Stream(StreamIx(1));
-    let near = |pool| model.lanes().around(lane, PoolIx(pool), EventIx(0)).map(|e| model.events.kind(e).name()).collect();
+    let near =
+        |pool| model.lanes().around(lane, PoolIx(pool), EventIx(0)).map(|e| model.events.kind(e).name()).collect();
     assert_eq!([near(0), near(1)] as [Vec<&str>; 2], [vec!["wait", "malloc"], vec!["wait", "refused"]]);
     for (page, words) in [(Page::Lanes, "Streams (pool 1)"), (Page::Flows, "who handed memory to whom (pool 1)")] {
         let (scene, ..) = picture(&model, page, |view| view.pool = PoolIx(1));

@@ -179,3 +179,30 @@ fn a_cut_trace_keeps_what_stands_before_the_cut() {
     let wrong = open("wrong", &TRACE.replace("\"Bytes\": 512", "\"Bytes\": \"many\""));
     assert_eq!(wrong.damages, ["entry 3, key Bytes: found \"many\"; expected a number"]);
 }
+
+/// Two graphs: the nodes of each are its own. The last node of a lifetime is a part of it; 4294967295 is none.
+#[test]
+fn what_operators_of_a_graph_take_is_read_from_node_to_node() {
+    const STATIC: &str = "Device_id,Op Name,Model Name,Graph ID,Node Index Start,Node Index End,Size(KB)\n\
+        2,weights,net,0,0,4294967295,8\n2,conv,net,0,1,3,4\n2,relu,net,0,3,5,2\n2,pool,net,0,4,4,1\n\
+        2,late,net,1,0,0,3\n2,odd,net,1,9,2,1\n";
+    let opened = open("static_op_mem.csv", STATIC);
+    let model = &opened.model;
+    let kib = |bytes: u64| bytes * 1024;
+    let right = [
+        (kib(8), "weights", false),
+        (kib(4), "conv", true),
+        (kib(2), "relu", true),
+        (kib(1), "pool", true),
+        (kib(3), "late", true),
+    ];
+    assert_eq!(blocks(model), right);
+    // Node 3 has the weights, the convolution, and what follows it.
+    assert_eq!(model.pools[0].used.peak().0, kib(8 + 4 + 2));
+    assert_eq!(model.pools[0].definition.unwrap().config.device.0, 2);
+    let marks: Vec<_> = model.marks.iter().map(|mark| model.name(mark.name)).collect();
+    assert_eq!(marks, ["model net, graph 0", "model net, graph 1"]);
+    let right = ["line 7, column Node Index End: found \"2\"; expected a node not before the first, 9"];
+    assert_eq!(opened.damages, right);
+    assert_eq!(import::read(STATIC.as_bytes(), None).expect("a program").blocks.len(), 5);
+}

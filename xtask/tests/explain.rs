@@ -103,9 +103,8 @@ fn followed(model: &Model) -> (u64, u64) {
 }
 
 /// Of a hundred driver calls none, two, ten or thirty fail, on one to eight streams. What the driver answered is followed;
-/// three facts are in no log: what a callback did in the middle of a call that left no trace on the same stream or event,
-/// which event a refused record was of where the event's later numbers do not tell, and how many granules that were kept
-/// apart went before one that did not.
+/// two facts are in no log: what a callback did in the middle of a call that left no trace on the same stream or event, and
+/// which event a refused record was of where the event's later numbers do not tell.
 #[test]
 fn decisions_beside_failing_driver_calls_are_recomputed() {
     let folder = tempdir().expect("a folder");

@@ -250,6 +250,7 @@ impl Grow {
             Doing::UndoingMap { granule } => {
                 state.facts.granules.unmapped(granule);
                 self.at = self.at.wrapping_sub(granularity);
+                self.taken = self.taken.wrapping_add(1);
                 self.doing = Doing::Discarding { granule };
             }
             Doing::Discarding { granule } => {
@@ -278,23 +279,19 @@ impl Grow {
             }
             Doing::Mapping { granule, reason: MapReason::Remap } if self.unmapping == Timing::InOrder => {
                 let after = state.tick_after(self.stream);
-                self.quarantine(state, granule, after);
+                state.quarantine(self.pool, granule, after);
             }
             Doing::Mapping { granule, .. } => self.doing = Doing::Discarding { granule },
             Doing::UndoingMap { .. } => {
                 self.set_aside(state);
             }
-            Doing::Discarding { granule } => self.quarantine(state, granule, Mark::default()),
+            Doing::Discarding { granule } => {
+                self.log_undo(state);
+                state.quarantine(self.pool, granule, Mark::default());
+            }
             Doing::Taking { .. } | Doing::Nothing => {}
         }
         self.failure = self.failure.or(Some(failure));
-    }
-
-    #[inline(never)]
-    fn quarantine(&self, state: &mut State<'_>, granule: usize, after: Mark) {
-        state.facts.granules.quarantine(granule, after);
-        let pool = state.facts.pool_id(self.pool);
-        state.record(Record::Quarantined { pool, granules: 1 });
     }
 
     /// Whether a granule is mapped in the order of the stream: it, or what was there, leaves in that order. The run is one
@@ -441,6 +438,7 @@ impl Grow {
             state.facts.set_points(self.run, Points::one(after));
         }
         state.facts.set_aside(self.run);
+        self.log_undo(state);
         let granules = Bytes(self.at.wrapping_sub(self.growth.from)).units(Bytes(granularity)) as u32;
         let pool = state.facts.pool_id(self.pool);
         state.record(Record::Quarantined { pool, granules });
@@ -470,16 +468,12 @@ impl Grow {
         if self.at >= self.needed && self.shorten(state) {
             return self.ready(state);
         }
-        let first = self.mapped.1 > 0;
         self.log_mapped(state);
         if self.at > self.growth.from && self.ordered {
             // The stream has yet to map it: it goes when that is known to be done.
             self.set_aside(state);
         }
         if self.at > self.growth.from && !plant::on(Plant::LostUndo) {
-            if first {
-                self.log_undo(state);
-            }
             let at = self.at.wrapping_sub(state.facts.pool(self.pool).granularity);
             if let Some(granule) = state.facts.granules.at(at) {
                 self.doing = Doing::UndoingMap { granule };
@@ -487,15 +481,19 @@ impl Grow {
             }
             state.fail("a granule that was just mapped is not there");
         }
+        self.log_undo(state);
         Grown::Undone
     }
 
+    /// What was taken back so far, from the end on.
     #[inline(never)]
-    fn log_undo(&self, state: &mut State<'_>) {
-        let pool = state.facts.pool(self.pool);
-        let granules = Bytes(self.at.wrapping_sub(self.growth.from)).units(Bytes(pool.granularity)) as u32;
-        let (id, offset) = (state.facts.pool_id(self.pool), Bytes(self.growth.from.wrapping_sub(pool.base)));
-        state.record(Record::Unmapped { pool: id, offset, granules, reason: UnmapReason::Undo });
+    fn log_undo(&mut self, state: &mut State<'_>) {
+        let granules = core::mem::replace(&mut self.taken, 0);
+        if granules > 0 {
+            let (pool, base) = (state.facts.pool_id(self.pool), state.facts.pool(self.pool).base);
+            let offset = Bytes(self.at.wrapping_sub(base));
+            state.record(Record::Unmapped { pool, offset, granules, reason: UnmapReason::Undo });
+        }
     }
 
     #[inline(never)]

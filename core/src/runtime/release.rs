@@ -109,6 +109,10 @@ impl Release {
             (Doing::Unmapping { .. }, Err(_)) => self.refused = true,
             (Doing::Destroying { granule }, Ok(_)) => {
                 state.facts.granules.end(granule);
+                if self.moving.is_none() {
+                    // One that was kept apart.
+                    state.log_undestroyed(self.pool);
+                }
                 let pool = state.facts.pool_mut(self.pool);
                 pool.take_reserved(granularity);
                 if self.reason == UnmapReason::Threshold {
@@ -118,7 +122,8 @@ impl Release {
             }
             (Doing::Destroying { granule }, Err(_)) => {
                 self.refused = true;
-                self.quarantine(state, granule);
+                self.end_run(state);
+                state.quarantine(self.pool, granule, Mark::default());
             }
             (Doing::Nothing, _) => {}
         }
@@ -156,13 +161,6 @@ impl Release {
         let pool = state.facts.pool_id(self.pool);
         let offset = Bytes(self.from.wrapping_sub(state.facts.pool(self.pool).base));
         state.record(Record::Unmapped { pool, offset, granules: self.unmapped, reason: self.reason });
-    }
-
-    #[inline(never)]
-    fn quarantine(&self, state: &mut State<'_>, granule: usize) {
-        state.facts.granules.quarantine(granule, Mark::default());
-        let pool = state.facts.pool_id(self.pool);
-        state.record(Record::Quarantined { pool, granules: 1 });
     }
 
     fn destroy(&mut self, state: &State<'_>, granule: usize) -> Action {
@@ -343,6 +341,21 @@ impl State<'_> {
             };
             (pool.device == device && held).then_some(slot)
         })
+    }
+
+    /// A granule of the pool that is mapped nowhere stays, until a release destroys it.
+    #[inline(never)]
+    pub(super) fn quarantine(&mut self, slot: usize, granule: usize, after: Mark) {
+        self.facts.granules.quarantine(granule, after);
+        let pool = self.facts.pool_id(slot);
+        self.record(Record::Quarantined { pool, granules: 1 });
+        self.log_undestroyed(slot);
+    }
+
+    #[inline(never)]
+    fn log_undestroyed(&mut self, slot: usize) {
+        let (pool, granules) = (self.facts.pool_id(slot), self.facts.granules.quarantined_in(slot));
+        self.record(Record::Undestroyed { pool, granules });
     }
 
     /// Whether anything of the pool waits for a release to try again.

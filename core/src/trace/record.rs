@@ -354,7 +354,8 @@ pub enum Record<'a> {
         granules: u32,
         reason: UnmapReason,
     },
-    /// A granule whose undo failed: still reserved, offered to nobody.
+    /// Granules that could not be taken back: still reserved, offered to nobody. What is behind it says whether they are
+    /// mapped: with [`Undestroyed`](Record::Undestroyed) they are not.
     Quarantined {
         pool: PoolId,
         granules: u32,
@@ -460,5 +461,11 @@ pub enum Record<'a> {
         on: Point,
         bytes: Bytes,
         streams: u32,
+    },
+    /// So many granules of the pool are mapped nowhere and not destroyed, because the driver refused: still reserved, until a
+    /// release tries again. Written where one comes or goes.
+    Undestroyed {
+        pool: PoolId,
+        granules: u32,
     },
 }

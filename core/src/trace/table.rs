@@ -191,6 +191,7 @@ variants! {
     42 "mapped_in_order" MappedInOrder { pool, stream, seq, offset, granules, reason }
     43 "unmapped_in_order" UnmappedInOrder { pool, stream, seq, offset, granules, reason }
     44 "trim_pending" TrimPending { pool, on, bytes, streams }
+    45 "undestroyed" Undestroyed { pool, granules }
 }
 
 variants! {

@@ -334,6 +334,7 @@ impl Numbers {
             Record::MappedInOrder { pool, stream, seq, offset: self.bytes(), granules, reason: map },
             Record::UnmappedInOrder { pool, stream, seq, offset: self.bytes(), granules, reason: unmap },
             Record::TrimPending { pool, on: self.point(), bytes: self.bytes(), streams: granules },
+            Record::Undestroyed { pool, granules },
         ]
     }
 
@@ -426,11 +427,12 @@ pub(crate) fn kind(record: &Record<'_>) -> usize {
         Record::MappedInOrder { .. } => 41,
         Record::UnmappedInOrder { .. } => 42,
         Record::TrimPending { .. } => 43,
+        Record::Undestroyed { .. } => 44,
     }
 }
 
 /// How many kinds there are.
-pub(crate) const KINDS: usize = 44;
+pub(crate) const KINDS: usize = 45;
 
 /// Some seconds of a program on four streams: what a log mostly holds.
 pub(crate) fn ordinary(numbers: &mut Numbers, count: usize) -> Vec<(Nanos, Record<'static>)> {

@@ -44,6 +44,7 @@ impl Checker {
         pool.owners.put(start, end, life);
         pool.beginning.insert(start, life);
         pool.live.insert(life);
+        pool.used = pool.used.saturating_add(memory.bytes.0);
         self.by_id.insert(id, life);
     }
 
@@ -138,7 +139,7 @@ impl Checker {
         let range = (memory.offset.0, memory.offset.0.saturating_add(memory.bytes.0));
         let _ = self.pools[pool].owners.take(range.0, range.1);
         self.settle_in(pool, life);
-        self.pools[pool].live.remove(&life);
+        self.pools[pool].end(life, memory.bytes);
     }
 
     /// A free of a live block.
@@ -163,10 +164,11 @@ impl Checker {
                 self.judge_order(Fault::FreeBeforeUse, life, used, to, free);
             }
         }
-        let pool = self.pool(self.lives[life].memory.pool);
+        let Memory { pool, bytes, .. } = self.lives[life].memory;
+        let pool = self.pool(pool);
         self.lives[life].uses = left;
         self.lives[life].ended = Noted::of(&free).map_or(Ended::Not, Ended::Freed);
-        self.pools[pool].live.remove(&life);
+        self.pools[pool].end(life, bytes);
     }
 
     pub(super) fn destroy_pool(&mut self, stamped: &Stamped<'_>) {
@@ -193,6 +195,7 @@ impl Checker {
         let state = &mut self.pools[pool];
         state.ended = Some(op);
         state.live.clear();
+        state.used = 0;
     }
 
     /// Whether the log has everything since the malloc, and no free.
@@ -285,6 +288,9 @@ impl Checker {
         let pool = self.pool(pool);
         let Some((start, end)) = self.granules(pool, offset, granules) else { return };
         let mapped = self.pools[pool].mapped.take(start, end);
+        if self.mapping_is_known(pool) && mapped.iter().map(|(from, to, _)| to - from).sum::<u64>() < end - start {
+            self.accuse(Fault::NotHeld, None, None, op, None);
+        }
         if let Some((_, _, map)) = mapped.into_iter().find(|(_, _, map)| !self.follows(op, *map)) {
             self.suspect(Fault::UnmappedPending, None, map, op, gap(map, op));
         }

@@ -1,6 +1,6 @@
 //! What is reported: kinds of faults, the operations they are about, and what is missing between those.
 
-use crate::model::Fact;
+use crate::model::{Fact, Kind};
 use weir::id::{AllocId, EventId, PoolId, StreamId};
 use weir::trace::Verb;
 use weir::units::{Bytes, DevicePtr, Nanos, Seq};
@@ -46,11 +46,19 @@ pub enum Fault {
     PoolGone,
     /// A call names a stream, event or pool that was destroyed or never was.
     StaleId,
+    /// The log contradicts itself: what a record names is not there, or what it makes is there already.
+    NotThere,
+    /// The log contradicts itself: two calls have one position on a stream, or one is named that no call can have yet.
+    OutOfStep,
+    /// The log contradicts itself: a record's figures are not what those before it come to.
+    WrongFigures,
+    /// Memory is unmapped where none is mapped.
+    NotHeld,
 }
 
 impl Fault {
     /// All kinds.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 23] = [
         Self::UseBeforeMalloc,
         Self::UseAfterFree,
         Self::FreeBeforeMalloc,
@@ -70,6 +78,10 @@ impl Fault {
         Self::OtherPool,
         Self::PoolGone,
         Self::StaleId,
+        Self::NotThere,
+        Self::OutOfStep,
+        Self::WrongFigures,
+        Self::NotHeld,
     ];
 
     /// What the log must record for this to be told.
@@ -83,7 +95,9 @@ impl Fault {
             | Self::ReuseBeforeUse => &[Fact::Order, Fact::Addresses],
             Self::UnmappedPending => &[Fact::Order, Fact::Reserved],
             Self::GivenTwice => &[Fact::Addresses],
-            Self::UnmappedInUse | Self::MappedTwice | Self::NotMapped => &[Fact::Reserved, Fact::Addresses],
+            Self::UnmappedInUse | Self::MappedTwice | Self::NotMapped | Self::NotHeld => {
+                &[Fact::Reserved, Fact::Addresses]
+            }
             _ => &[],
         }
     }
@@ -111,6 +125,10 @@ impl Fault {
             Self::OtherPool => "other_pool",
             Self::PoolGone => "pool_gone",
             Self::StaleId => "stale_id",
+            Self::NotThere => "not_there",
+            Self::OutOfStep => "out_of_step",
+            Self::WrongFigures => "wrong_figures",
+            Self::NotHeld => "not_held",
         }
     }
 
@@ -137,6 +155,14 @@ impl Fault {
             Self::OtherPool => "a block is freed to a pool that it is not from",
             Self::PoolGone => "a block is freed or used after its pool was destroyed",
             Self::StaleId => "a call names a stream, event or pool that was destroyed or never was",
+            Self::NotThere => {
+                "the log names what it does not make, or makes what is there: its records contradict each other"
+            }
+            Self::OutOfStep => {
+                "a position on a stream is taken twice, or before its time: the log's records contradict each other"
+            }
+            Self::WrongFigures => "a record's figures are not what those before it come to: the log contradicts itself",
+            Self::NotHeld => "memory is unmapped where none is mapped",
         }
     }
 }
@@ -164,6 +190,8 @@ pub enum What {
     PoolDestroyed,
     /// The program's end, as a mark says.
     ProgramEnded,
+    /// Another record, which says what cannot be.
+    Record(Kind),
 }
 
 /// An operation, and where it stands in the log.

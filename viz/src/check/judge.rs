@@ -1,5 +1,6 @@
 //! Takes a log's records one by one and keeps what is wrong with them.
 
+use super::claims::Claims;
 use super::clue::{Act, History, Pair};
 use super::finding::{Fault, Finding, Missing, Operation, What};
 use super::memory::{Life, Op, PoolState};
@@ -75,6 +76,7 @@ pub struct Checker {
     pub(super) markers: HashMap<u32, Op>,
     /// Findings about allocations that are named before their mallocs.
     pub(super) too_early: HashMap<AllocId, usize>,
+    pub(super) claims: Claims,
     end_label: Option<LabelId>,
     /// Counts records that are no definitions.
     pub(super) at: u64,
@@ -108,6 +110,7 @@ impl Checker {
             self.define(&stamped.record);
             return;
         }
+        self.judge_claims(stamped);
         self.apply(stamped);
         self.at += 1;
         self.report.records += 1;
@@ -156,6 +159,7 @@ impl Checker {
         self.by_id.clear();
         self.markers.clear();
         self.too_early.clear();
+        self.claims = Claims::default();
         (self.end_label, self.begun) = (None, None);
         self.gap = self.at;
     }
@@ -189,6 +193,7 @@ impl Checker {
     }
 
     fn define(&mut self, record: &Record<'_>) {
+        self.claims.define(record);
         match *record {
             Record::DeviceDef { device, properties } => {
                 self.granularity.insert(device, properties.granularity.0);

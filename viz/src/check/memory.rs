@@ -168,6 +168,8 @@ pub(super) struct PoolState {
     /// Driver calls that had failed before it was there; whatever failed since makes it unclear, too.
     pub(super) failures_before: u64,
     pub(super) live: BTreeSet<usize>,
+    /// Bytes in live blocks, as the log has them.
+    pub(super) used: u64,
     /// The last allocation to begin at an offset.
     pub(super) beginning: HashMap<u64, usize>,
 }
@@ -184,7 +186,15 @@ impl PoolState {
             unclear: false,
             failures_before,
             live: BTreeSet::new(),
+            used: 0,
             beginning: HashMap::default(),
+        }
+    }
+
+    /// A block is live no more.
+    pub(super) fn end(&mut self, life: usize, bytes: Bytes) {
+        if self.live.remove(&life) {
+            self.used = self.used.saturating_sub(bytes.0);
         }
     }
 

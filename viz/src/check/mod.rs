@@ -12,6 +12,7 @@
 //! make the detector overlook, never accuse.
 
 mod blocks;
+mod claims;
 mod clue;
 mod finding;
 mod follow;

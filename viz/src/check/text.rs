@@ -19,6 +19,7 @@ impl fmt::Display for What {
             Self::Marker => f.write_str("marker of the pool's"),
             Self::PoolDestroyed => f.write_str("pool destroyed"),
             Self::ProgramEnded => f.write_str("end of the program"),
+            Self::Record(kind) => f.write_str(kind.name()),
         }
     }
 }

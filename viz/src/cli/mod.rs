@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 pub const USAGE: &str = "\
 usage: weir-viz [FILE] [--screenshot OUT.png|OUT.svg|OUT.csv] [options]
 
-FILE is an event log of weir, binary or text, or another allocator's log. Without --screenshot a window opens; without
-FILE, too, one to open a log in.
+FILE is an event log of weir, binary or text, or another allocator's log; `-` is standard input. Without --screenshot a
+window opens; without FILE, too, one to open a log in.
 
   --screenshot OUT   write the picture to OUT instead (PNG or SVG, by its ending; a table as CSV, too); needs no display
   --size WxH         size of the picture or window in points (default 1600x1000)
@@ -40,7 +40,7 @@ FILE, too, one to open a log in.
   --find QUERY       in a table or list: only what matches, such as `stream:1 >2MiB`, an address, `#17`, a label
   --theme WHICH      light or dark; else a picture is light, and a window as the system's
   --beside OTHER     show another log beside this one, aligned on marks of the same names
-  --follow           follow FILE while it still grows; `-` is standard input, and tcp:PORT whoever connects to that port
+  --follow           follow FILE while it still grows; tcp:PORT is whoever connects to that port
                      of this machine
   --no-session       neither read nor write FILE.weir-session.json, which keeps range, page, filters and marks
   --panels           without the list of records and the details

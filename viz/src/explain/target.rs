@@ -129,6 +129,7 @@ fn is_on_the_way(model: &Model, at: EventIx) -> bool {
             | Kind::Unmapped
             | Kind::UnmappedInOrder
             | Kind::Quarantined
+            | Kind::Undestroyed
             | Kind::Blocked
             | Kind::Pressed
             | Kind::DriverFailed

@@ -4,14 +4,15 @@
 //!
 //! Events named `[memory]`, as Kineto writes them, say the same once more for tools that read those; weir reads them, too.
 
-use super::{base, device, pools_by_id, refused};
-use crate::import::MEMORY;
+use super::{base, device, pools_by_id, streams_by_id};
+use crate::import::{KINETO_BESIDE, MARK, MEMORY, POOL};
 use crate::model::{EventIx, Fact, LifeIx, Model, Payload, PoolIx, StreamIx};
+use crate::report::refusal_words;
 use foldhash::HashMap;
 use serde_json::{Value, json};
 use std::io::{Result, Write};
 use weir::id::{PoolId, StreamId};
-use weir::trace::Record;
+use weir::trace::{Record, Verb};
 
 /// The longest slice of a call. Calls have no length in the log.
 const LONGEST: u64 = 1_000;
@@ -20,18 +21,18 @@ const STREAMS: u64 = 0;
 
 pub(super) fn write(model: &Model, out: &mut impl Write) -> Result<()> {
     out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
-    let changes = changes(model);
+    let mut changes = changes(model).into_iter().peekable();
     let mut trace = Trace {
         model,
         out,
         first: true,
         calls: calls(model),
-        streams: model.streams.iter().enumerate().rev().map(|(at, stream)| (stream.id, at)).collect(),
+        streams: streams_by_id(model),
         pools: pools_by_id(model),
+        ended: model.ended_with(),
         flows: 0,
         recorded: HashMap::default(),
     };
-    let mut changes = changes.into_iter().peekable();
     trace.names()?;
     for at in 0..model.events.len() {
         let event = EventIx::next_of(at);
@@ -90,14 +91,24 @@ const fn stream_of(record: &Record<'_>) -> Option<StreamId> {
     }
 }
 
+/// Which end of a lifetime is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Begins,
+    Freed,
+    /// With its pool.
+    WithPool,
+}
+
 struct Trace<'m, 'w, W: Write> {
     model: &'m Model,
     out: &'w mut W,
     first: bool,
     calls: HashMap<EventIx, (u64, u64)>,
-    /// The place of each stream in the model.
-    streams: HashMap<StreamId, usize>,
+    streams: HashMap<StreamId, StreamIx>,
     pools: HashMap<PoolId, PoolIx>,
+    /// What ends without a call of its own.
+    ended: HashMap<EventIx, Vec<LifeIx>>,
     flows: u64,
     /// The latest recording of each event, by event and number.
     recorded: HashMap<(u64, u64), EventIx>,
@@ -133,12 +144,15 @@ impl<W: Write> Trace<'_, '_, W> {
         let model = self.model;
         let stamped = model.record(event);
         let kind = model.events.kind(event).name();
+        for life in self.ended.remove(&event).unwrap_or_default() {
+            self.life(event, life, End::WithPool)?;
+        }
         if let Some(stream) = stream_of(&stamped.record) {
             self.slice(event, stream, kind, &stamped.record)?;
         }
         match (stamped.record, model.events.payload(event)) {
-            (Record::Malloc { .. }, Payload::Life(life)) => self.life(event, life, true)?,
-            (Record::Free { .. }, Payload::Life(life)) => self.life(event, life, false)?,
+            (Record::Malloc { .. }, Payload::Life(life)) => self.life(event, life, End::Begins)?,
+            (Record::Free { .. }, Payload::Life(life)) => self.life(event, life, End::Freed)?,
             (Record::Recorded { event: id, number, .. }, _) => {
                 self.recorded.insert((id.raw(), number), event);
             }
@@ -150,9 +164,10 @@ impl<W: Write> Trace<'_, '_, W> {
             (Record::Mark { name, .. }, _) => {
                 let (name, ts) = (name.to_owned(), micros(stamped.time.0));
                 self.put(
-                    &json!({ "ph": "i", "s": "g", "cat": "mark", "name": name, "pid": STREAMS, "tid": 0, "ts": ts }),
+                    &json!({ "ph": "i", "s": "g", "cat": MARK, "name": name, "pid": STREAMS, "tid": 0, "ts": ts }),
                 )?;
             }
+            (record @ (Record::OutOfMemory { .. } | Record::Refused { .. }), _) => self.refusal(event, &record)?,
             (record, _) => self.other(event, &record, kind)?,
         }
         Ok(())
@@ -161,7 +176,7 @@ impl<W: Write> Trace<'_, '_, W> {
     /// A call on a stream, and the arrows that end there.
     fn slice(&mut self, event: EventIx, stream: StreamId, kind: &str, record: &Record<'_>) -> Result<()> {
         let (begin, length) = self.calls.get(&event).copied().unwrap_or_default();
-        let tid = self.streams.get(&stream).copied().unwrap_or(0);
+        let tid = self.streams.get(&stream).map_or(0, |stream| stream.0);
         let number = self.model.events.number(event);
         let mut args = json!({ "number": number });
         if let (Record::Malloc { id, given, .. } | Record::Free { id, given, .. }, Some(args)) =
@@ -179,7 +194,7 @@ impl<W: Write> Trace<'_, '_, W> {
     fn arrow(&mut self, name: &str, from: EventIx, to: EventIx) -> Result<()> {
         let place = |event: EventIx| {
             let stream = stream_of(&self.model.record(event).record)?;
-            let tid = *self.streams.get(&stream)?;
+            let tid = self.streams.get(&stream)?.0;
             Some((tid, self.calls.get(&event)?.0))
         };
         let (Some((from_tid, from)), Some((to_tid, to))) = (place(from), place(to)) else { return Ok(()) };
@@ -197,12 +212,13 @@ impl<W: Write> Trace<'_, '_, W> {
     }
 
     /// The beginning or end of a lifetime, and where its memory comes from.
-    fn life(&mut self, event: EventIx, at: LifeIx, born: bool) -> Result<()> {
+    fn life(&mut self, event: EventIx, at: LifeIx, end: End) -> Result<()> {
         let model = self.model;
         let life = model.life(at);
         let label = model.name(life.name);
         let name = if label.is_empty() { format!("{} B", life.given.0) } else { label.to_owned() };
         let time = micros(model.events.time(event));
+        let born = end == End::Begins;
         let (ph, pid) = (if born { "b" } else { "e" }, life.pool.0 + 1);
         let stream = Some(stream_number(model, life.stream)).filter(|_| !model.unrecorded.has(Fact::Streams));
         let source = life.source.map_or("not recorded", weir::trace::Source::name);
@@ -212,7 +228,7 @@ impl<W: Write> Trace<'_, '_, W> {
                 "args": { "bytes": life.given.0, "source": source, "stream": stream }
             }))?;
         }
-        self.memory(event, at, born)?;
+        self.memory(event, at, end)?;
         if born && !model.unrecorded.has(Fact::Addresses) {
             for link in model.came_from(at) {
                 if let crate::model::Death::Free { event: freed, .. } = model.life(link.life).death {
@@ -224,7 +240,7 @@ impl<W: Write> Trace<'_, '_, W> {
     }
 
     /// As Kineto says it.
-    fn memory(&mut self, event: EventIx, at: LifeIx, born: bool) -> Result<()> {
+    fn memory(&mut self, event: EventIx, at: LifeIx, end: End) -> Result<()> {
         let model = self.model;
         let life = model.life(at);
         let bytes = i64::try_from(life.asked().unwrap_or(life.given).0).unwrap_or(i64::MAX);
@@ -232,10 +248,18 @@ impl<W: Write> Trace<'_, '_, W> {
         let mut args = json!({
             "Device Type": 1,
             "Device Id": device(model, life.pool),
-            "Bytes": if born { bytes } else { -bytes },
+            "Bytes": if end == End::Begins { bytes } else { -bytes },
             "Total Allocated": pool.used.after(event),
         });
         if let Some(args) = args.as_object_mut() {
+            let [pool_key, given, with_pool] = KINETO_BESIDE;
+            args.insert(pool_key.into(), json!(life.pool.0));
+            if life.asked().is_some_and(|asked| asked != life.given) {
+                args.insert(given.into(), json!(life.given.0));
+            }
+            if end == End::WithPool {
+                args.insert(with_pool.into(), json!(true));
+            }
             if !model.unrecorded.has(Fact::Addresses) {
                 args.insert("Addr".into(), json!(base(model, life.pool).wrapping_add(life.offset.0)));
             }
@@ -250,6 +274,32 @@ impl<W: Write> Trace<'_, '_, W> {
         self.put(&json!({ "ph": "i", "s": "t", "name": MEMORY, "pid": pid, "tid": 0, "ts": ts, "args": args }))
     }
 
+    /// A call that was refused: on its stream, else at its pool.
+    fn refusal(&mut self, event: EventIx, record: &Record<'_>) -> Result<()> {
+        let (verb, pool, stream) = match *record {
+            Record::Refused { verb, pool, stream, .. } => (verb, pool, stream),
+            Record::OutOfMemory { pool, stream, .. } => (Verb::Malloc, Some(pool), Some(stream)),
+            _ => return Ok(()),
+        };
+        let model = self.model;
+        let tid = stream.and_then(|stream| self.streams.get(&stream)).map(|stream| stream.0);
+        let pool = pool.and_then(|pool| self.pools.get(&pool).copied());
+        let (pid, scope) = match (tid, pool) {
+            (Some(_), _) => (STREAMS, "t"),
+            (None, Some(pool)) => (u64::from(pool.0) + 1, "p"),
+            (None, None) => (STREAMS, "p"),
+        };
+        let ts = micros(model.events.time(event));
+        let mut args = json!({ "number": model.events.number(event), "why": refusal_words(record) });
+        if let (Some(pool), Some(args)) = (pool, args.as_object_mut()) {
+            args.insert("pool".into(), json!(model.pool(pool).id.to_string()));
+        }
+        self.put(&json!({
+            "ph": "i", "s": scope, "cat": "refused", "name": format!("{} refused", verb.name()), "pid": pid,
+            "tid": tid.unwrap_or(0), "ts": ts, "args": args
+        }))
+    }
+
     /// What happens to a pool.
     fn other(&mut self, event: EventIx, record: &Record<'_>, kind: &str) -> Result<()> {
         let pool = match *record {
@@ -257,14 +307,15 @@ impl<W: Write> Trace<'_, '_, W> {
             | Record::MappedInOrder { pool, .. }
             | Record::Unmapped { pool, .. }
             | Record::UnmappedInOrder { pool, .. }
+            | Record::PoolDestroyed { pool, .. }
             | Record::Trimmed { pool, .. } => Some(pool),
-            _ => refused(record).and_then(|(pool, ..)| pool),
+            _ => None,
         };
         let Some(pool) = pool.and_then(|pool| self.pools.get(&pool).copied()) else { return Ok(()) };
         let (pid, ts) = (pool.0 + 1, micros(self.model.events.time(event)));
         let number = self.model.events.number(event);
         self.put(&json!({
-            "ph": "i", "s": "p", "cat": "pool", "name": kind, "pid": pid, "tid": 0, "ts": ts, "args": { "number": number }
+            "ph": "i", "s": "p", "cat": POOL, "name": kind, "pid": pid, "tid": 0, "ts": ts, "args": { "number": number }
         }))
     }
 
@@ -280,7 +331,7 @@ impl<W: Write> Trace<'_, '_, W> {
         if let (false, Some(args)) = (model.unrecorded.has(Fact::Reserved), args.as_object_mut()) {
             args.insert("reserved".into(), json!(reserved));
         }
-        self.put(&json!({ "ph": "C", "name": "memory", "pid": pid, "tid": 0, "ts": ts, "args": args }))
+        self.put(&json!({ "ph": "C", "cat": POOL, "name": "memory", "pid": pid, "tid": 0, "ts": ts, "args": args }))
     }
 }
 

@@ -15,13 +15,13 @@ mod table;
 
 pub use file::{ExportError, file};
 
-use crate::model::{Fact, Model, PoolIx};
+use crate::model::{Death, EventIx, Fact, Model, Payload, PoolIx, StreamIx};
 use crate::origin::Origin;
 use crate::source::Opened;
 use foldhash::HashMap;
 use std::io::{self, Write};
-use weir::id::PoolId;
-use weir::trace::{Reader, Record, Stamped, text};
+use weir::id::{PoolId, StreamId};
+use weir::trace::{Reader, Record, Stamped, Verb, text};
 
 /// A format to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,6 +164,20 @@ fn notes(format: Format, opened: &Opened) -> Vec<String> {
     note(format == Format::Pickle, "a segment has one stream there; its blocks may be of any");
     let marks = matches!(format, Format::Rmm | Format::Pickle) && !model.marks.is_empty();
     note(marks, "marks are left out");
+    note(format == Format::Rmm && model.pools.len() > 1, "RMM's rows know no pools: those of all are one story there");
+    let with_pool = model.lives.iter().any(|life| matches!(life.death, Death::Destroyed(_)));
+    note(
+        with_pool && matches!(format, Format::Rmm | Format::RmmOrder | Format::Pickle | Format::Chrome),
+        "blocks that end with their pool are freed there, on their own stream",
+    );
+    let other_refused = (0..model.events.len()).any(|at| {
+        let payload = model.events.payload(EventIx::next_of(at));
+        matches!(payload, Payload::Other(Record::Refused { verb, .. }) if verb != Verb::Malloc)
+    });
+    note(
+        other_refused && matches!(format, Format::Rmm | Format::RmmOrder | Format::Pickle),
+        "refused calls other than mallocs are left out",
+    );
     let live = model.lives.iter().any(|life| life.born().is_none());
     note(
         live && !matches!(format, Format::Text | Format::Csv(Rows::Events) | Format::Parquet(Rows::Events)),
@@ -188,6 +202,11 @@ fn pools_by_id(model: &Model) -> HashMap<PoolId, PoolIx> {
     model.pools.iter().enumerate().rev().map(|(at, pool)| (pool.id, PoolIx::next_of(at))).collect()
 }
 
+/// The places of the model's streams by their ids, as of pools.
+fn streams_by_id(model: &Model) -> HashMap<StreamId, StreamIx> {
+    model.streams.iter().enumerate().rev().map(|(at, stream)| (stream.id, StreamIx::next_of(at))).collect()
+}
+
 /// All records of a model, with the number and time that the model gives them.
 fn records(model: &Model) -> impl Iterator<Item = (crate::model::EventIx, Stamped<'_>)> {
     (0..model.events.len()).map(|at| {
@@ -197,10 +216,10 @@ fn records(model: &Model) -> impl Iterator<Item = (crate::model::EventIx, Stampe
 }
 
 /// A refused malloc: its pool, stream and size.
-fn refused(record: &Record<'_>) -> Option<(Option<PoolId>, Option<weir::id::StreamId>, u64)> {
+fn refused(record: &Record<'_>) -> Option<(Option<PoolId>, Option<StreamId>, u64)> {
     match *record {
         Record::OutOfMemory { pool, stream, requested, .. } => Some((Some(pool), Some(stream), requested.0)),
-        Record::Refused { verb: weir::trace::Verb::Malloc, pool, stream, size, .. } => Some((pool, stream, size.0)),
+        Record::Refused { verb: Verb::Malloc, pool, stream, size, .. } => Some((pool, stream, size.0)),
         _ => None,
     }
 }

@@ -2,9 +2,11 @@
 
 use super::pickle::Pickle;
 use super::{base, device, pools_by_id, records, refused};
-use crate::model::{Fact, Life, LifeIx, Model, Payload, PoolIx};
-use std::collections::{BTreeMap, HashMap};
+use crate::import::SNAPSHOT_BESIDE;
+use crate::model::{EventIx, Fact, Life, LifeIx, Model, Payload, PoolIx};
+use std::collections::BTreeMap;
 use std::io::{Result, Write};
+use weir::id::{PoolId, StreamId};
 use weir::trace::Record;
 use weir::units::Bytes;
 
@@ -18,6 +20,12 @@ struct Entry {
     stream: u64,
     micros: u64,
     label: Option<crate::model::NameIx>,
+    /// The record's number, from 0: devices have lists of their own, and times are coarse.
+    record: EventIx,
+    pool: PoolIx,
+    /// What the block takes, where that is more than was asked for.
+    given: Option<u64>,
+    with_pool: bool,
 }
 
 /// A run of mapped addresses at the log's end, with the live blocks in it.
@@ -118,6 +126,7 @@ fn write_segment<W: Write>(model: &Model, segment: &Segment, pickle: &mut Pickle
     pickle.number(0)?;
     pickle.number(segment.pool.0.into())?;
     pickle.pair()?;
+    pickle.count(SNAPSHOT_BESIDE[1], segment.pool.0.into())?;
     pickle.text("is_expandable")?;
     pickle.truth(true)?;
     pickle.text("frames")?;
@@ -181,6 +190,16 @@ fn write_entry<W: Write>(model: &Model, entry: &Entry, pickle: &mut Pickle<'_, W
     if !model.unrecorded.has(Fact::Times) {
         pickle.count("time_us", entry.micros)?;
     }
+    let [record, pool, given, with_pool] = SNAPSHOT_BESIDE;
+    pickle.count(record, entry.record.0.into())?;
+    pickle.count(pool, entry.pool.0.into())?;
+    if let Some(bytes) = entry.given {
+        pickle.count(given, bytes)?;
+    }
+    if entry.with_pool {
+        pickle.text(with_pool)?;
+        pickle.truth(true)?;
+    }
     pickle.text("frames")?;
     frames(entry.label.map_or("", |label| model.name(label)), pickle)?;
     pickle.close_dict()
@@ -193,54 +212,21 @@ fn stream(model: &Model, life: &Life) -> u64 {
 /// The traces, a list for each device from 0 on.
 fn traces(model: &Model) -> Vec<Vec<Entry>> {
     let mut devices: BTreeMap<u32, Vec<Entry>> = BTreeMap::new();
-    let granules: HashMap<_, _> = model.pools.iter().map(|pool| (pool.id, pool.granularity.0)).collect();
-    let pools = pools_by_id(model);
+    let (pools, mut ended) = (pools_by_id(model), model.ended_with());
     for (event, stamped) in records(model) {
+        let telling = Telling { model, pools: &pools, record: event, micros: stamped.time.0 / 1000 };
+        for life in ended.remove(&event).into_iter().flatten() {
+            let life = model.life(life);
+            let entries = telling.free(life, model.stream(life.stream).id);
+            let entries = entries.map(|entry| Entry { with_pool: true, ..entry });
+            devices.entry(device(model, life.pool)).or_default().extend(entries);
+        }
         let life = match model.events.payload(event) {
             Payload::Life(life) => Some(model.life(life)),
             Payload::Other(_) => None,
         };
-        let address = |pool, offset: Bytes| base(model, pool).wrapping_add(offset.0);
-        let entry = |action, address, bytes, stream| Entry {
-            action,
-            address,
-            bytes,
-            stream,
-            micros: stamped.time.0 / 1000,
-            label: life.map(|life| life.name),
-        };
-        let (pool, entries) = match (stamped.record, life) {
-            (Record::Malloc { asked, stream, .. }, Some(life)) => {
-                let stream = stream.raw() & MASK;
-                (life.pool, vec![entry("alloc", address(life.pool, life.offset), asked.0, stream)])
-            }
-            (Record::Free { stream, .. }, Some(life)) => {
-                let (at, bytes) = (address(life.pool, life.offset), life.asked().unwrap_or(life.given).0);
-                let of = |action| entry(action, at, bytes, stream.raw() & MASK);
-                (life.pool, vec![of("free_requested"), of("free_completed")])
-            }
-            (
-                Record::Mapped { pool, offset, granules: n, .. }
-                | Record::MappedInOrder { pool, offset, granules: n, .. },
-                _,
-            ) => {
-                let Some(at) = pools.get(&pool).copied() else { continue };
-                (at, vec![entry("segment_map", address(at, offset), u64::from(n) * granules[&pool], 0)])
-            }
-            (
-                Record::Unmapped { pool, offset, granules: n, .. }
-                | Record::UnmappedInOrder { pool, offset, granules: n, .. },
-                _,
-            ) => {
-                let Some(at) = pools.get(&pool).copied() else { continue };
-                (at, vec![entry("segment_unmap", address(at, offset), u64::from(n) * granules[&pool], 0)])
-            }
-            (record, _) => {
-                let Some((Some(pool), stream, bytes)) = refused(&record) else { continue };
-                let Some(at) = pools.get(&pool).copied() else { continue };
-                (at, vec![entry("oom", 0, bytes, stream.map_or(0, |stream| stream.raw() & MASK))])
-            }
-        };
+        let entries = telling.entries(&stamped.record, life);
+        let Some(pool) = entries.first().map(|entry| entry.pool) else { continue };
         devices.entry(device(model, pool)).or_default().extend(entries);
     }
     let count = devices.keys().last().map_or(0, |last| *last as usize + 1);
@@ -253,4 +239,60 @@ fn traces(model: &Model) -> Vec<Vec<Entry>> {
         }
     }
     all
+}
+
+/// A record on its way to entries.
+struct Telling<'m> {
+    model: &'m Model,
+    pools: &'m foldhash::HashMap<PoolId, PoolIx>,
+    record: EventIx,
+    micros: u64,
+}
+
+impl Telling<'_> {
+    fn entries(&self, record: &Record<'_>, life: Option<&Life>) -> Vec<Entry> {
+        match (*record, life) {
+            (Record::Malloc { stream, .. }, Some(life)) => vec![self.block("alloc", life, stream)],
+            (Record::Free { stream, .. }, Some(life)) => self.free(life, stream).into(),
+            (
+                Record::Mapped { pool, offset, granules, .. } | Record::MappedInOrder { pool, offset, granules, .. },
+                _,
+            ) => self.granules("segment_map", pool, offset, granules),
+            (
+                Record::Unmapped { pool, offset, granules, .. }
+                | Record::UnmappedInOrder { pool, offset, granules, .. },
+                _,
+            ) => self.granules("segment_unmap", pool, offset, granules),
+            (record, _) => self.failure(&record).into_iter().collect(),
+        }
+    }
+
+    fn entry(&self, action: &'static str, pool: PoolIx, address: u64, bytes: u64) -> Entry {
+        let (record, micros) = (self.record, self.micros);
+        Entry { action, address, bytes, stream: 0, micros, label: None, record, pool, given: None, with_pool: false }
+    }
+
+    fn block(&self, action: &'static str, life: &Life, stream: StreamId) -> Entry {
+        let (address, asked) = (base(self.model, life.pool).wrapping_add(life.offset.0), life.asked());
+        let entry = self.entry(action, life.pool, address, asked.unwrap_or(life.given).0);
+        let given = asked.filter(|asked| *asked != life.given).map(|_| life.given.0);
+        Entry { stream: stream.raw() & MASK, label: Some(life.name), given, ..entry }
+    }
+
+    /// A free is complete at once: the pool knows what else uses the block.
+    fn free(&self, life: &Life, stream: StreamId) -> [Entry; 2] {
+        ["free_requested", "free_completed"].map(|action| self.block(action, life, stream))
+    }
+
+    fn granules(&self, action: &'static str, pool: PoolId, offset: Bytes, granules: u32) -> Vec<Entry> {
+        let Some(&pool) = self.pools.get(&pool) else { return Vec::new() };
+        let bytes = u64::from(granules).saturating_mul(self.model.pool(pool).granularity.0);
+        vec![self.entry(action, pool, base(self.model, pool).wrapping_add(offset.0), bytes)]
+    }
+
+    fn failure(&self, record: &Record<'_>) -> Option<Entry> {
+        let (pool, stream, bytes) = refused(record)?;
+        let entry = self.entry("oom", *self.pools.get(&pool?)?, 0, bytes);
+        Some(Entry { stream: stream.map_or(0, |stream| stream.raw() & MASK), ..entry })
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::{device, pools_by_id, records, refused};
 use crate::model::{Death, Fact, Kind, Model};
+use crate::report::refusal_reason;
 use std::collections::BTreeMap;
 use weir::id::{PoolId, StreamId};
 use weir::trace::{Reader, Record, Stamped, text};
@@ -132,7 +133,7 @@ fn event(model: &Model, stamped: &Stamped<'_>, line: &str, labels: &BTreeMap<Str
             // Those of the row itself; the second `number` counts an event's recordings.
             ("number" | "time", _) if word.is_empty() => {}
             ("length" | "name", _) | ("epoch", _) if key != "epoch" || value == "0" => {}
-            (_, Some(at)) => found[at] = Some(value),
+            (_, Some(at)) => found[at] = Some(value).filter(|value| *value != "-"),
             _ => other.push(pair),
         }
     }
@@ -159,7 +160,7 @@ fn event(model: &Model, stamped: &Stamped<'_>, line: &str, labels: &BTreeMap<Str
         count(unless(Fact::Rounding, given)),
         count(unless(Fact::Addresses, offset)),
         words(unless(Fact::Source, source).map(str::to_owned)),
-        words(unless(Fact::Source, points).filter(|points| *points != "-").map(str::to_owned)),
+        words(unless(Fact::Source, points).map(str::to_owned)),
         words(Some(other.join(" ")).filter(|text| !text.is_empty())),
     ]
 }
@@ -229,7 +230,7 @@ pub(super) fn allocations(model: &Model) -> Table {
     table
 }
 
-const DECISIONS: [(&str, bool); 13] = [
+const DECISIONS: [(&str, bool); 14] = [
     ("number", NUMBER),
     ("time_ns", NUMBER),
     ("device", NUMBER),
@@ -243,6 +244,7 @@ const DECISIONS: [(&str, bool); 13] = [
     ("points", TEXT),
     ("used_after", NUMBER),
     ("reserved_after", NUMBER),
+    ("reason", TEXT),
 ];
 
 /// One row a malloc that was granted or refused, with what the pool held after it.
@@ -280,6 +282,8 @@ pub(super) fn decisions(model: &Model) -> Table {
             words(points.filter(|points| !points.is_empty())),
             number(known.map(|pool| model.pool(pool).used.after(event))),
             number(known.filter(|_| !lacks(Fact::Reserved)).map(|pool| model.pool(pool).reserved.after(event))),
+            // What other programs' logs do not say.
+            words(refusal_reason(&stamped.record).filter(|_| model.unrecorded.is_empty()).map(str::to_owned)),
         ]);
     }
     table

@@ -57,7 +57,7 @@ fn extract(model: &Model, pools: &[PoolIx], refusals: Refusals) -> Program {
         refusals,
         tried: 0,
     };
-    let mut ends = ends(model, pools);
+    let mut ends = model.ended_with();
     for at in (0..model.events.len()).map(EventIx::next_of) {
         ends.remove(&at).into_iter().flatten().for_each(|life| extraction.end(life));
         if let Some(op) = extraction.op(at) {
@@ -65,17 +65,6 @@ fn extract(model: &Model, pools: &[PoolIx], refusals: Refusals) -> Program {
         }
     }
     extraction.finish()
-}
-
-/// The blocks of these pools that end with their pool, by the record that ends it.
-fn ends(model: &Model, pools: &[PoolIx]) -> HashMap<EventIx, Vec<LifeIx>> {
-    let mut ends: HashMap<EventIx, Vec<LifeIx>> = HashMap::new();
-    for at in pools.iter().flat_map(|pool| &model.pool(*pool).lives) {
-        if let Death::Destroyed(event) = model.life(*at).death {
-            ends.entry(event).or_default().push(*at);
-        }
-    }
-    ends
 }
 
 /// What a pool made of the program; `None` where the log lacks its settings. O(records).
@@ -216,9 +205,13 @@ impl Extraction<'_> {
         Op::Free { block, stream }
     }
 
-    /// Frees a block that ends with its pool.
+    /// Frees a block that ends with its pool, where it is of these pools.
     fn end(&mut self, at: LifeIx) {
-        if let Some((block, _)) = self.live.remove(&self.model.life(at).id) {
+        let life = self.model.life(at);
+        if !self.pools.contains(&life.pool) {
+            return;
+        }
+        if let Some((block, _)) = self.live.remove(&life.id) {
             let Block { stream, tie, .. } = &mut self.program.blocks[block];
             *tie = Tie::Ended;
             self.program.ops.push(Op::Free { block, stream: *stream });

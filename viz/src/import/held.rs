@@ -9,10 +9,13 @@ pub(super) struct Held(BTreeMap<u64, u64>);
 
 impl Held {
     /// What was mapped before these things happened, as address and size, where `last` was mapped after them.
-    pub(super) fn before(last: &[(u64, u64)], happenings: &[Happening]) -> Vec<(u64, u64)> {
+    pub(super) fn before<'h>(
+        last: &[(u64, u64)],
+        happenings: impl DoubleEndedIterator<Item = &'h Happening>,
+    ) -> Vec<(u64, u64)> {
         let mut held = Self::default();
         last.iter().for_each(|(address, bytes)| held.add(*address, *bytes));
-        for happening in happenings.iter().rev() {
+        for happening in happenings.rev() {
             match happening.what {
                 What::Map { address, bytes } => held.remove(address, bytes),
                 What::Unmap { address, bytes } => held.add(address, bytes),
@@ -79,9 +82,9 @@ mod tests {
             What::Unmap { address: 45, bytes: 5 },
         ]);
         // At the end: 5..30 (of which 20..30 is new), 40..45, 50..60.
-        assert_eq!(Held::before(&[(5, 25), (40, 5), (50, 10)], &story), [(0, 20)]);
-        assert_eq!(Held::before(&[(0, 10), (10, 10), (30, 5)], &[]), [(0, 20), (30, 5)]);
+        assert_eq!(Held::before(&[(5, 25), (40, 5), (50, 10)], story.iter()), [(0, 20)]);
+        assert_eq!(Held::before(&[(0, 10), (10, 10), (30, 5)], [].iter()), [(0, 20), (30, 5)]);
         let hole = happenings(&[What::Map { address: 10, bytes: 10 }]);
-        assert_eq!(Held::before(&[(0, 30)], &hole), [(0, 10), (20, 10)]);
+        assert_eq!(Held::before(&[(0, 30)], hole.iter()), [(0, 10), (20, 10)]);
     }
 }

@@ -1,17 +1,22 @@
 //! Chrome's trace format, as Kineto (PyTorch's profiler) writes it: of all its events those named `[memory]`, one at a time,
 //! so that a trace of any length needs no more than its allocations.
 
-use super::recording::{Happening, Recording, What};
-use super::row::{ImportError, Spot, StreamKey};
+use super::recording::{Happening, NO_POOL, Recording, What};
+use super::row::{Beside, ImportError, Spot, StreamKey};
 use crate::model::{Fact, Unrecorded};
 use serde::Deserializer as _;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fmt;
 
 /// The events' name.
 pub(crate) const MEMORY: &str = "[memory]";
+/// The categories of marks, and of what a pool holds and what happens to it, in traces of weir's own.
+pub(crate) const MARK: &str = "mark";
+pub(crate) const POOL: &str = "pool";
+/// What weir says beside in its own: which pool, what a block takes, and whether it ends with its pool.
+pub(crate) const BESIDE: [&str; 3] = ["Pool", "Given", "Ends With Pool"];
 
 /// Whether a file begins like a trace: an object with the list, or the bare list.
 pub(super) fn is_trace(beginning: &[u8]) -> bool {
@@ -32,6 +37,7 @@ struct Memory {
     used: Option<u64>,
     reserved: Option<u64>,
     stream: Option<u64>,
+    beside: Beside,
 }
 
 /// What a trace recorded.
@@ -57,7 +63,16 @@ pub(super) fn record(bytes: &[u8]) -> Result<Recording, ImportError> {
         let expected = "a trace that was recorded with profile_memory=True".to_owned();
         return Err(ImportError { at: Spot::File, column: None, found, expected });
     }
-    tell(&mut recording, found.memory);
+    let Found { memory, counters, marks, .. } = found;
+    let pools: BTreeSet<Option<u32>> = memory.iter().map(|event| event.beside.pool).collect();
+    tell(&mut recording, memory);
+    // They say after every record what the others say after calls.
+    let counters: Vec<Happening> = counters.into_iter().filter(|sums| pools.contains(&Some(sums.device))).collect();
+    if !counters.is_empty() {
+        recording.happenings.retain(|happening| !matches!(happening.what, What::Sums { .. }));
+    }
+    recording.happenings.extend(counters.into_iter().chain(marks));
+    recording.happenings.sort_by_key(|happening| (happening.time, happening.at));
     Ok(recording)
 }
 
@@ -90,10 +105,14 @@ fn tell(recording: &mut Recording, mut memory: Vec<Memory>) {
             _ => blocks.free(&event, size),
         };
         let stream = StreamKey::One(event.stream.unwrap_or(0));
-        let (at, time, device) = (Spot::Entry(event.number), Some(event.time), event.device);
+        let (at, time) = (Spot::Entry(event.number), Some(event.time));
+        let device = event.beside.pool.map_or(event.device, |pool| recording.place(Some(pool), Some(event.device)));
         if event.used.is_some() || event.reserved.is_some() {
             let what = What::Sums { used: event.used, reserved: event.reserved };
             recording.happenings.push(Happening { at, time, device, stream, what });
+        }
+        if event.beside.with_pool {
+            recording.happenings.push(Happening { at, time, device, stream, what: What::PoolEnds });
         }
         recording.happenings.push(Happening { at, time, device, stream, what });
     }
@@ -115,7 +134,7 @@ impl Blocks {
             self.live.entry((event.device, asked)).or_default().push_back(self.next);
             self.next
         });
-        What::Allocate { block, address, asked, given: None, label: None }
+        What::Allocate { block, address, asked, given: event.beside.given, label: None }
     }
 
     fn free(&mut self, event: &Memory, size: u64) -> What {
@@ -136,6 +155,9 @@ impl Blocks {
 struct Found {
     events: u64,
     memory: Vec<Memory>,
+    /// What pools hold and marks, as weir writes them.
+    counters: Vec<Happening>,
+    marks: Vec<Happening>,
     bad: Vec<ImportError>,
 }
 
@@ -147,7 +169,19 @@ impl Found {
     fn take(&mut self, event: &BTreeMap<String, Value>) {
         let number = self.events;
         self.events += 1;
-        if event.get("name").and_then(Value::as_str) != Some(MEMORY) {
+        let text = |key: &str| event.get(key).and_then(Value::as_str);
+        let (at, time, stream) = (Spot::Entry(number), event.get("ts").and_then(micros), StreamKey::One(0));
+        match (text("ph"), text("cat")) {
+            (Some("i"), Some(MARK)) => {
+                let what = What::Mark { name: text("name").map(str::to_owned) };
+                self.marks.push(Happening { at, time, device: NO_POOL, stream, what });
+            }
+            (Some("C"), Some(POOL)) => {
+                self.counters.extend(counter(event).map(|(device, what)| Happening { at, time, device, stream, what }))
+            }
+            _ => {}
+        }
+        if text("name") != Some(MEMORY) {
             return;
         }
         match memory(number, event) {
@@ -155,6 +189,14 @@ impl Found {
             Err(error) => self.bad.push(error),
         }
     }
+}
+
+/// A pool and what it holds. Pools are processes, counted from 1.
+fn counter(event: &BTreeMap<String, Value>) -> Option<(u32, What)> {
+    let pool = event.get("pid").and_then(Value::as_u64)?.checked_sub(1)?;
+    let pool = u32::try_from(pool).ok().filter(|pool| *pool < NO_POOL)?;
+    let count = |key| event.get("args").and_then(|args| args.get(key)).and_then(Value::as_u64);
+    Some((pool, What::Sums { used: count("used"), reserved: count("reserved") }))
 }
 
 fn memory(number: u64, event: &BTreeMap<String, Value>) -> Result<Memory, ImportError> {
@@ -179,6 +221,12 @@ fn memory(number: u64, event: &BTreeMap<String, Value>) -> Result<Memory, Import
         used: count("Total Allocated"),
         reserved: count("Total Reserved"),
         stream: count("Stream"),
+        beside: Beside {
+            pool: count(BESIDE[0]).and_then(|pool| u32::try_from(pool).ok()).filter(|pool| *pool < NO_POOL),
+            device: None,
+            given: count(BESIDE[1]),
+            with_pool: argument(BESIDE[2]).and_then(Value::as_bool) == Some(true),
+        },
     })
 }
 

@@ -4,7 +4,7 @@
 //! A lifetime ends before its upper bound. Files of the older kind name the columns `start` and `end`; there the end is
 //! the last step. Gaps in a lifetime are no free: the block keeps its memory.
 
-use super::row::{Action, ImportError, Row, Spot, StreamKey};
+use super::row::{Action, Beside, ImportError, Row, Spot, StreamKey};
 use csv::{ReaderBuilder, StringRecord, Trim};
 use std::io::Read;
 
@@ -109,6 +109,7 @@ impl End {
             size: Some(self.size),
             stream: StreamKey::One(0),
             name: None,
+            beside: Beside::default(),
         }
     }
 }

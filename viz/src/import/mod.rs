@@ -18,14 +18,17 @@ mod rmm;
 mod row;
 mod snapshot;
 mod sqlite;
+mod static_ops;
 mod table;
 mod translate;
 
 pub use event_log::program_of;
-pub(crate) use kineto::MEMORY;
+pub(crate) use kineto::{BESIDE as KINETO_BESIDE, MARK, MEMORY, POOL};
 pub use order::{Order, Place};
 pub use program::{Aside, Block, Op, Program, Recorded, Tie};
+pub(crate) use rmm::{BESIDE as RMM_BESIDE, COLUMNS as RMM_COLUMNS, WITH_POOL};
 pub use row::{ImportError, Spot};
+pub(crate) use snapshot::BESIDE as SNAPSHOT_BESIDE;
 
 use crate::model::{Fact, Unrecorded};
 use crate::unpack::{Packing, unpack};
@@ -34,9 +37,9 @@ use std::io::Read;
 
 /// The formats, for messages.
 pub const FORMATS: &str = "RMM's CSV (Thread,Time,Action,Pointer,Size,Stream; also record, wait, sync and mark), \
-                           lifetimes (id,lower,upper,size), a memory snapshot of PyTorch (pickle), operator_memory.csv \
-                           or memory_record.csv of the Ascend profiler, msMemScope's CSV, a Chrome trace with [memory] \
-                           events (JSON), Nsight Systems' or the Ascend profiler's SQLite, or weir's own event log; packed by gzip or zstd or not";
+                           lifetimes (id,lower,upper,size), a memory snapshot of PyTorch (pickle), operator_memory.csv, \
+                           memory_record.csv or static_op_mem.csv of the Ascend profiler, msMemScope's CSV, a Chrome trace with \
+                           [memory] events (JSON), Nsight Systems', the Ascend profiler's or msMemScope's SQLite, or weir's own event log; packed by gzip or zstd or not";
 
 /// So many bytes say what a file is.
 const SNIFFED: u64 = 64 << 10;
@@ -52,6 +55,7 @@ enum Format {
     Pickle,
     AscendOperators,
     AscendSums,
+    AscendStatic,
     MemScope,
     Chrome,
     Nsight,
@@ -62,9 +66,10 @@ enum Format {
 type Is = fn(&str) -> bool;
 
 /// What tells formats of text apart: their header.
-const HEADERS: [(Is, Format); 5] = [
+const HEADERS: [(Is, Format); 6] = [
     (ascend::is_operators, Format::AscendOperators),
     (ascend::is_sums, Format::AscendSums),
+    (static_ops::is_header, Format::AscendStatic),
     (memscope::is_header, Format::MemScope),
     (lifetimes::is_header, Format::Lifetimes),
     (rmm::is_header, Format::Rmm),
@@ -166,6 +171,7 @@ impl Format {
             Self::Pickle => snapshot::record(bytes),
             Self::AscendOperators => ascend::operators(bytes),
             Self::AscendSums => ascend::sums(bytes),
+            Self::AscendStatic => static_ops::record(bytes),
             Self::MemScope => memscope::record(bytes),
             Self::Chrome => kineto::record(bytes),
             Self::Nsight => nsight::record(bytes),

@@ -1,10 +1,10 @@
 //! Nsight Systems' export to SQLite: `CUDA_GPU_MEMORY_USAGE_EVENTS` and, of pools, `CUDA_GPU_MEMORY_POOL_EVENTS`. A pool for
 //! each of CUDA's, and one for what is allocated without.
 
-use super::ascend_db;
 use super::recording::{Happening, Recording, What};
 use super::row::{ImportError, Spot, StreamKey};
 use super::sqlite::{Database, Table, Value};
+use super::{ascend_db, memscope};
 use crate::model::{Fact, Unrecorded};
 use std::collections::{BTreeMap, HashMap};
 
@@ -66,20 +66,24 @@ impl Pools {
     }
 }
 
-/// What a database recorded: such a one, or one of the Ascend profilers.
+/// What a database recorded: such a one, one of the Ascend profilers, or msMemScope's.
 pub(super) fn record(bytes: &[u8]) -> Result<Recording, ImportError> {
     let database = Database::open(bytes)?;
     let tables = database.tables()?;
-    if let Some(recording) = ascend_db::record(&database, &tables) {
+    let others = ascend_db::record(&database, &tables).or_else(|| memscope::of_database(&database, &tables));
+    if let Some(recording) = others {
         return Ok(recording);
     }
     let find = |name: &str| tables.iter().find(|table| table.name == name);
     let usage = find(USAGE).ok_or_else(|| ImportError {
         at: Spot::File,
         column: None,
-        found: format!("an SQLite file of {} tables without {USAGE}, OP_MEMORY and MEMORY_RECORD", tables.len()),
-        expected: "Nsight Systems' export of a run with --cuda-memory-usage=true, or an Ascend profiler's database of \
-                   a run with profile_memory=True"
+        found: format!(
+            "an SQLite file of {} tables without {USAGE}, OP_MEMORY, MEMORY_RECORD and memscope_dump",
+            tables.len()
+        ),
+        expected: "Nsight Systems' export of a run with --cuda-memory-usage=true, an Ascend profiler's database of \
+                   a run with profile_memory=True, or msMemScope's"
             .to_owned(),
     })?;
     let names = find("StringIds").map(|table| strings(&database, table)).unwrap_or_default();

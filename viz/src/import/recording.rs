@@ -1,11 +1,14 @@
 //! What a foreign log recorded, whatever its format: things that happened, in their order, and what it does not say.
 
-use super::row::{Action, ImportError, Row, Spot, StreamKey};
+use super::row::{Action, Beside, ImportError, Row, Spot, StreamKey};
 use crate::model::Unrecorded;
 use std::collections::{BTreeMap, HashSet};
 
 /// Damages that are told one by one.
 const MOST_DAMAGES: usize = 1000;
+
+/// Where pools are told apart by numbers below it, this and a device's number stand for what is of no pool.
+pub(super) const NO_POOL: u32 = 1 << 31;
 
 /// A log of another allocator.
 #[derive(Clone, Debug, Default)]
@@ -88,6 +91,8 @@ pub(super) enum What {
         reserved: u64,
         used: u64,
     },
+    /// The pool is destroyed, and what is live in it ends.
+    PoolEnds,
     /// A zero-sized allocation, or the free of one.
     Nothing,
 }
@@ -129,11 +134,31 @@ impl Recording {
         let mut recording = Self::new(format, unrecorded);
         for row in rows {
             match row {
-                Ok(row) => recording.happenings.push(Happening::of(row)),
+                Ok(row) => recording.take(row),
                 Err(error) => recording.damage(error),
             }
         }
         recording
+    }
+
+    fn take(&mut self, row: Row) {
+        let Beside { pool, device, with_pool, .. } = row.beside;
+        let happening = Happening { device: self.place(pool, device), ..Happening::of(row) };
+        if with_pool {
+            self.happenings.push(Happening { what: What::PoolEnds, ..happening.clone() });
+        }
+        self.happenings.push(happening);
+    }
+
+    /// The number that stands for a pool of a device; for the device, where no pools are told apart.
+    pub(super) fn place(&mut self, pool: Option<u32>, device: Option<u32>) -> u32 {
+        let (place, device) = match (pool, device) {
+            (Some(pool), device) => (pool, device.unwrap_or(0)),
+            (None, Some(device)) => (NO_POOL | device, device),
+            (None, None) => return 0,
+        };
+        self.devices.insert(place, device);
+        place
     }
 
     /// Whether blocks are live on the same bytes at once: their addresses are names then, and no places.
@@ -191,13 +216,19 @@ impl Recording {
 }
 
 impl Happening {
+    /// Whether it is about memory, and so of a pool.
+    pub(super) const fn has_pool(&self) -> bool {
+        let orders = matches!(self.what, What::Record { .. } | What::Wait { .. } | What::Sync | What::Mark { .. });
+        self.device < NO_POOL || !orders
+    }
+
     fn of(row: Row) -> Self {
         let what = match row.action {
             Action::Allocate => What::Allocate {
                 block: row.pointer,
                 address: Some(row.pointer),
                 asked: row.size.unwrap_or(0),
-                given: None,
+                given: row.beside.given,
                 label: None,
             },
             Action::Free => What::Free { block: row.pointer, size: row.size },
@@ -229,6 +260,7 @@ impl Happening {
             What::Mark { name } => (Action::Mark, 0, None, name.clone()),
             _ => return None,
         };
-        Some(Row { at: self.at, time: self.time, action, pointer, size, stream: self.stream, name })
+        let beside = Beside::default();
+        Some(Row { at: self.at, time: self.time, action, pointer, size, stream: self.stream, name, beside })
     }
 }

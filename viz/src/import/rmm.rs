@@ -1,18 +1,23 @@
 //! Reads CSV files with the header of RAPIDS RMM's log, row by row.
 
-use super::recording::{Happening, Recording, What};
-use super::row::{Action, ImportError, Row, Spot, StreamKey, quoted};
+use super::recording::{Happening, NO_POOL, Recording, What};
+use super::row::{Action, Beside, ImportError, Row, Spot, StreamKey, quoted};
 use crate::model::{Fact, Unrecorded};
 use csv::{ErrorKind, ReaderBuilder, StringRecord, Terminator, Trim};
 use std::io::{Chain, Read};
 
 /// The columns, in the order of RMM's own files.
-const COLUMNS: [&str; 6] = ["Thread", "Time", "Action", "Pointer", "Size", "Stream"];
+pub(crate) const COLUMNS: [&str; 6] = ["Thread", "Time", "Action", "Pointer", "Size", "Stream"];
 const TIME: usize = 1;
 const ACTION: usize = 2;
 const POINTER: usize = 3;
 const SIZE: usize = 4;
 const STREAM: usize = 5;
+
+/// Further columns of weir's own files.
+pub(crate) const BESIDE: [&str; 4] = ["Device", "Pool", "Given", "Ends"];
+/// What stands in the last of these in a free that is the end of the block's pool.
+pub(crate) const WITH_POOL: &str = "pool";
 
 const ACTIONS: [(&str, Action); 7] = [
     ("allocate", Action::Allocate),
@@ -32,6 +37,7 @@ pub(crate) struct Rows<R> {
     reader: csv::Reader<Lines<R>>,
     record: StringRecord,
     places: [usize; 6],
+    beside: [Option<usize>; 4],
 }
 
 impl<R: Read> Rows<R> {
@@ -41,8 +47,15 @@ impl<R: Read> Rows<R> {
         // Lines end with the line feed alone, or those of files with carriage returns would be counted wrongly.
         builder.flexible(true).trim(Trim::All).terminator(Terminator::Any(b'\n'));
         let mut reader = builder.from_reader(input.chain(b"\n".as_slice()));
-        let places = places(reader.headers().map_err(unreadable)?)?;
-        Ok(Self { reader, record: StringRecord::new(), places })
+        let header = reader.headers().map_err(unreadable)?;
+        let beside = BESIDE.map(|column| place(header, column));
+        let places = places(header)?;
+        Ok(Self { reader, record: StringRecord::new(), places, beside })
+    }
+
+    /// Whether the rows say which pool they are of: then weir wrote them.
+    const fn tells_pools(&self) -> bool {
+        self.beside[1].is_some()
     }
 
     fn read(&mut self) -> Result<Option<Row>, ImportError> {
@@ -57,7 +70,7 @@ impl<R: Read> Rows<R> {
         }
         // The record's own position is that of the empty lines before it.
         let line = self.reader.position().line().saturating_sub(1);
-        let fields = Fields { record: &self.record, places: &self.places, line };
+        let fields = Fields { record: &self.record, places: &self.places, beside: &self.beside, line };
         fields.row().map(Some)
     }
 }
@@ -73,10 +86,13 @@ impl<R: Read> Iterator for Rows<R> {
 /// What a log recorded. Its times of day go on after midnight.
 pub(super) fn record(bytes: &[u8]) -> Result<Recording, ImportError> {
     let unrecorded = Unrecorded::of(&[Fact::Source, Fact::Order, Fact::Reserved, Fact::Rounding, Fact::Limit]);
-    let mut recording = Recording::of_rows("RMM's CSV", unrecorded, Rows::new(bytes)?);
+    let rows = Rows::new(bytes)?;
+    // The rows order the program's streams; what the pools waited for on their own stands in none.
+    let tells_pools = rows.tells_pools();
+    let mut recording = Recording::of_rows("RMM's CSV", unrecorded, rows);
     let ordered =
         |happening: &Happening| matches!(happening.what, What::Record { .. } | What::Wait { .. } | What::Sync);
-    if recording.happenings.iter().any(ordered) {
+    if !tells_pools && recording.happenings.iter().any(ordered) {
         recording.unrecorded = recording.unrecorded.but(Fact::Order);
     }
     if recording.overlaps() {
@@ -103,12 +119,16 @@ pub(super) fn is_header(line: &str) -> bool {
     names.filter(|name| COLUMNS.iter().any(|column| column.eq_ignore_ascii_case(name))).count() > 1
 }
 
-/// Where each column stands in this file.
+/// Where a column stands in this file.
+fn place(header: &StringRecord, column: &str) -> Option<usize> {
+    header.iter().position(|name| name.trim_start_matches('\u{feff}').eq_ignore_ascii_case(column))
+}
+
+/// Where each column stands that there must be.
 fn places(header: &StringRecord) -> Result<[usize; 6], ImportError> {
     let mut places = [0; 6];
-    for (place, column) in places.iter_mut().zip(COLUMNS) {
-        let same = |name: &str| name.trim_start_matches('\u{feff}').eq_ignore_ascii_case(column);
-        *place = header.iter().position(same).ok_or_else(|| ImportError {
+    for (found, column) in places.iter_mut().zip(COLUMNS) {
+        *found = place(header, column).ok_or_else(|| ImportError {
             at: Spot::Line(1),
             column: Some(column),
             found: match header.is_empty() {
@@ -124,6 +144,7 @@ fn places(header: &StringRecord) -> Result<[usize; 6], ImportError> {
 struct Fields<'a> {
     record: &'a StringRecord,
     places: &'a [usize; 6],
+    beside: &'a [Option<usize>; 4],
     line: u64,
 }
 
@@ -149,6 +170,7 @@ impl Fields<'_> {
             },
             stream: self.stream(action)?,
             name: None,
+            beside: self.beside()?,
         })
     }
 
@@ -164,7 +186,30 @@ impl Fields<'_> {
             size: None,
             stream: StreamKey::One(0),
             name: Some(name).filter(|_| !is_no_name(text)),
+            beside: Beside::default(),
         }
+    }
+
+    /// What the further columns say; nothing where they are blank, or not there.
+    fn beside(&self) -> Result<Beside, ImportError> {
+        let text = |at: usize| self.beside[at].and_then(|place| self.record.get(place)).filter(|text| !text.is_empty());
+        let number = |at: usize, below: u64, expected: &str| {
+            let parse = |text: &str| text.parse::<u64>().ok().filter(|number| *number < below);
+            let refuse = |text| ImportError {
+                at: Spot::Line(self.line),
+                column: Some(BESIDE[at]),
+                found: quoted(text),
+                expected: expected.to_owned(),
+            };
+            text(at).map(|text| parse(text).ok_or_else(|| refuse(text))).transpose()
+        };
+        let place = |at| Ok(number(at, NO_POOL.into(), "a number from 0 on")?.map(|number| number as u32));
+        Ok(Beside {
+            device: place(0)?,
+            pool: place(1)?,
+            given: number(2, u64::MAX, "a count of bytes, such as 4096")?,
+            with_pool: text(3) == Some(WITH_POOL),
+        })
     }
 
     fn text(&self, column: usize) -> Result<&str, ImportError> {

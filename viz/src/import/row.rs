@@ -36,15 +36,31 @@ pub(crate) struct Row {
     pub(crate) stream: StreamKey,
     /// What a `mark` row has in place of a pointer, if that is text.
     pub(crate) name: Option<String>,
+    pub(crate) beside: Beside,
+}
+
+/// What weir's own exports say of an allocation beside what their formats have room for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Beside {
+    /// The pool's number, counted from 0 over all devices.
+    pub(crate) pool: Option<u32>,
+    /// The device; not written where the format has a place for it.
+    pub(crate) device: Option<u32>,
+    /// What the block takes, where that is more than was asked for.
+    pub(crate) given: Option<u64>,
+    /// A free that stands for the end of the block's pool, with which the block ends.
+    pub(crate) with_pool: bool,
 }
 
 /// A place in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Spot {
     /// A line, from 1 on.
     Line(u64),
     /// An entry of a list, from 0 on, as programs count them.
     Entry(u64),
+    /// A record of the log that weir exported.
+    Record(u64),
     /// A byte, from 0 on.
     Byte(u64),
     /// What a recording says was there before it.
@@ -58,6 +74,7 @@ impl fmt::Display for Spot {
         match self {
             Self::Line(line) => write!(f, "line {line}"),
             Self::Entry(entry) => write!(f, "entry {entry}"),
+            Self::Record(record) => write!(f, "record {record}"),
             Self::Byte(byte) => write!(f, "byte {byte}"),
             Self::Before => f.write_str("before the recording"),
             Self::File => f.write_str("the file"),

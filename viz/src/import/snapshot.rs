@@ -5,10 +5,14 @@
 
 use super::held::Held;
 use super::pickle::{Id, Limits, Pickle, Value, salvage};
-use super::recording::{Happening, Recording, What};
+use super::recording::{Happening, NO_POOL, Recording, What};
 use super::row::{ImportError, Spot, StreamKey};
 use crate::model::{Fact, Unrecorded};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// What entries say beside in snapshots of weir's own: which record it is and of which pool, what the block takes, and
+/// whether it ends with its pool. Segments say the second.
+pub(crate) const BESIDE: [&str; 4] = ["record", "pool", "given", "with_pool"];
 
 /// One device's part of a snapshot.
 pub(super) struct Snapshot {
@@ -50,9 +54,9 @@ impl<'p> Lists<'p> {
         let blank = self.segments.get(&device).into_iter().flatten();
         let segments = blank.filter_map(|segment| {
             let number = |key| number_of(pickle, *segment, key, Spot::Before).ok();
-            Some((number("address")?, number("total_size")?))
+            Some((pool(pickle, *segment), (number("address")?, number("total_size")?)))
         });
-        Part { pickle, device: number, happenings, seeds, seen, segments: segments.collect() }
+        Part { pickle, device: number, happenings, seeds, seen, segments: segments.collect(), pools: BTreeSet::new() }
     }
 
     fn devices(&self) -> impl Iterator<Item = usize> {
@@ -116,6 +120,9 @@ pub(super) fn record(bytes: &[u8]) -> Result<Recording, ImportError> {
             let count = part.seeds.len();
             recording.notes.push(format!("device {device}: {count} blocks were live before the recording began"));
         }
+        for pool in &part.pools {
+            recording.place(Some(*pool), Some(part.device));
+        }
         recording.happenings.extend(part.finish());
     }
     if let (Some(cut), true) = (cut, recording.happenings.is_empty()) {
@@ -131,9 +138,17 @@ pub(super) fn record(bytes: &[u8]) -> Result<Recording, ImportError> {
     Ok(recording)
 }
 
-/// Brings the devices' events together by their times. A device's own stay in their order, whatever its clock says; those
-/// without a time go with the next that has one.
+/// Brings the devices' events together by their records' numbers, where all have one, else by their times. A device's own
+/// stay in their order, whatever its clock says; those without a time go with the next that has one.
 fn in_time(happenings: &mut [Happening]) {
+    let number = |happening: &Happening| match happening.at {
+        Spot::Before => Some(0),
+        Spot::Record(number) => Some(number.saturating_add(1)),
+        _ => None,
+    };
+    if happenings.iter().all(|happening| number(happening).is_some()) {
+        return happenings.sort_by_key(number);
+    }
     let mut next: HashMap<u32, u64> = HashMap::new();
     for happening in happenings.iter_mut().rev() {
         match happening.time {
@@ -199,12 +214,20 @@ struct Part<'p, 'a> {
     pickle: &'p Pickle<'a>,
     device: u32,
     happenings: Vec<Happening>,
-    /// By address.
-    seeds: BTreeMap<u64, Seed>,
+    /// By pool and address.
+    seeds: BTreeMap<(Option<u32>, u64), Seed>,
     /// Addresses that the recording tells of.
-    seen: HashSet<u64>,
-    /// Segments at the moment of the snapshot: address and size.
-    segments: Vec<(u64, u64)>,
+    seen: HashSet<(Option<u32>, u64)>,
+    /// Segments at the moment of the snapshot: pool, address and size.
+    segments: Vec<(Option<u32>, (u64, u64))>,
+    /// Those that entries and segments name.
+    pools: BTreeSet<u32>,
+}
+
+/// The pool that an entry or a segment names.
+fn pool(pickle: &Pickle<'_>, dict: Id) -> Option<u32> {
+    let number = number_of(pickle, dict, BESIDE[1], Spot::File).ok()?;
+    u32::try_from(number).ok().filter(|number| *number < NO_POOL)
 }
 
 impl Part<'_, '_> {
@@ -216,19 +239,27 @@ impl Part<'_, '_> {
             return Err(ImportError { at, column: Some("action"), found, expected });
         };
         let (pickle, action) = (self.pickle, *action);
+        let pool = pool(pickle, entry);
+        self.pools.extend(pool);
+        let at = number_of(pickle, entry, BESIDE[0], at).map_or(at, Spot::Record);
         let number = |key| number_of(pickle, entry, key, at);
         match action {
             b"alloc" => {
                 let (address, asked) = (number("addr")?, number("size")?);
-                self.seen.insert(address);
-                let what = What::Allocate { block: address, address: Some(address), asked, given: None, label: None };
+                self.seen.insert((pool, address));
+                let given = number(BESIDE[2]).ok();
+                let what = What::Allocate { block: address, address: Some(address), asked, given, label: None };
                 self.push(entry, at, what)
             }
             // Only when other streams are done with it too it can be used again.
-            b"free_requested" => self.freed(number("addr")?, number("size")?, number("stream")?),
+            b"free_requested" => self.freed(entry, at),
             b"free_completed" | b"free" => {
                 let (block, size) = (number("addr")?, number("size")?);
-                self.freed(block, size, number("stream")?)?;
+                self.freed(entry, at)?;
+                let with_pool = pickle.field(entry, BESIDE[3]).map(|truth| pickle.value(truth));
+                if matches!(with_pool, Some(Value::Bool(true))) {
+                    self.push(entry, at, What::PoolEnds)?;
+                }
                 self.push(entry, at, What::Free { block, size: Some(size) })
             }
             b"oom" => self.push(entry, at, What::Refused { bytes: number("size").unwrap_or(0) }),
@@ -254,13 +285,17 @@ impl Part<'_, '_> {
         };
         let micros = number_of(self.pickle, entry, "time_us", at).ok();
         let (time, stream) = (micros.map(|micros| micros.saturating_mul(1000)), StreamKey::One(stream));
-        self.happenings.push(Happening { at, time, device: self.device, stream, what });
+        let device = pool(self.pickle, entry).unwrap_or(self.device);
+        self.happenings.push(Happening { at, time, device, stream, what });
         Ok(())
     }
 
-    fn freed(&mut self, address: u64, asked: u64, stream: u64) -> Result<(), ImportError> {
-        if self.seen.insert(address) {
-            self.seeds.insert(address, Seed { asked, given: None, stream });
+    fn freed(&mut self, entry: Id, at: Spot) -> Result<(), ImportError> {
+        let number = |key| number_of(self.pickle, entry, key, at);
+        let place = (pool(self.pickle, entry), number("addr")?);
+        let (asked, given, stream) = (number("size")?, number(BESIDE[2]).ok(), number("stream")?);
+        if self.seen.insert(place) {
+            self.seeds.insert(place, Seed { asked, given, stream });
         }
         Ok(())
     }
@@ -269,6 +304,8 @@ impl Part<'_, '_> {
         let at = Spot::Before;
         let number = |dict, key| number_of(self.pickle, dict, key, at);
         let (mut next, stream) = (number(segment, "address")?, number(segment, "stream")?);
+        let pool = pool(self.pickle, segment);
+        self.pools.extend(pool);
         let blocks = self.pickle.field(segment, "blocks").and_then(|blocks| self.pickle.elements(blocks));
         for block in blocks.unwrap_or_default() {
             let size = number(*block, "size")?;
@@ -284,8 +321,8 @@ impl Part<'_, '_> {
             };
             let state = self.pickle.field(*block, "state").map(|state| self.pickle.value(state));
             let live = matches!(state, Some(Value::Text(state)) if state.starts_with(b"active"));
-            if live && !self.seen.contains(&address) {
-                self.seeds.insert(address, Seed { asked, given: Some(size), stream });
+            if live && !self.seen.contains(&(pool, address)) {
+                self.seeds.insert((pool, address), Seed { asked, given: Some(size), stream });
             }
         }
         Ok(())
@@ -293,18 +330,27 @@ impl Part<'_, '_> {
 
     /// What was mapped and live before, a mark, and what the recording tells.
     fn finish(self) -> Vec<Happening> {
-        let before = |stream, what| Happening { at: Spot::Before, time: None, device: self.device, stream, what };
-        let held = Held::before(&self.segments, &self.happenings);
+        let told_apart = if self.pools.is_empty() { 0 } else { NO_POOL };
+        let place = |pool: Option<u32>| pool.unwrap_or(told_apart | self.device);
+        let before = |pool, stream, what| Happening { at: Spot::Before, time: None, device: place(pool), stream, what };
         let none = StreamKey::One(0);
-        let mut all: Vec<Happening> =
-            held.into_iter().map(|(address, bytes)| before(none, What::Map { address, bytes })).collect();
+        let mut all = Vec::new();
+        let pools = self.segments.iter().map(|(pool, _)| *pool);
+        let pools: BTreeSet<_> =
+            pools.chain(self.pools.iter().copied().map(Some)).chain(self.pools.is_empty().then_some(None)).collect();
+        for pool in pools {
+            let last: Vec<_> =
+                self.segments.iter().filter(|(of, _)| *of == pool).map(|(_, segment)| *segment).collect();
+            let held = Held::before(&last, self.happenings.iter().filter(|happening| happening.device == place(pool)));
+            all.extend(held.into_iter().map(|(address, bytes)| before(pool, none, What::Map { address, bytes })));
+        }
         let live = !self.seeds.is_empty();
-        all.extend(self.seeds.into_iter().map(|(address, Seed { asked, given, stream })| {
+        all.extend(self.seeds.into_iter().map(|((pool, address), Seed { asked, given, stream })| {
             let what = What::Allocate { block: address, address: Some(address), asked, given, label: None };
-            before(StreamKey::One(stream), what)
+            before(pool, StreamKey::One(stream), what)
         }));
         if live {
-            all.push(before(none, What::Mark { name: Some("the recording begins".into()) }));
+            all.push(before(None, none, What::Mark { name: Some("the recording begins".into()) }));
         }
         all.extend(self.happenings);
         all

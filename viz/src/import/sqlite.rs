@@ -23,6 +23,16 @@ pub(super) enum Value {
 }
 
 impl Value {
+    /// A number or text as text.
+    pub(super) fn shown(&self) -> Option<std::borrow::Cow<'_, str>> {
+        match self {
+            Self::Integer(number) => Some(number.to_string().into()),
+            Self::Real(number) => Some(number.to_string().into()),
+            Self::Text(text) => Some(text.as_str().into()),
+            Self::Null | Self::Bytes => None,
+        }
+    }
+
     pub(super) const fn integer(&self) -> Option<i64> {
         match self {
             Self::Integer(number) => Some(*number),
@@ -185,12 +195,13 @@ fn table(row: &[Value]) -> Option<Table> {
     };
     let inside = sql.get(sql.find('(')? + 1..sql.rfind(')')?)?;
     let mut parts = vec![String::new()];
-    let mut depth = 0;
+    let (mut depth, mut quoted) = (0, false);
     for c in inside.chars() {
         match c {
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            ',' if depth == 0 => {
+            '"' => quoted = !quoted,
+            '(' if !quoted => depth += 1,
+            ')' if !quoted => depth -= 1,
+            ',' if depth == 0 && !quoted => {
                 parts.push(String::new());
                 continue;
             }
@@ -198,17 +209,32 @@ fn table(row: &[Value]) -> Option<Table> {
         }
         parts.last_mut()?.push(c);
     }
-    let constraint = |word: &str| ["primary", "unique", "check", "foreign", "constraint"].contains(&word);
-    let words = |part: &String| part.split_whitespace().map(str::to_ascii_lowercase).collect::<Vec<_>>();
-    let defined = parts.iter().map(words).filter(|words| words.first().is_some_and(|word| !constraint(word)));
-    let defined: Vec<Vec<String>> = defined.collect();
-    let key = defined.iter().position(|words| {
-        words.get(1).is_some_and(|kind| kind == "integer") && words.join(" ").contains("primary key")
-    });
-    let quotes = |c: char| "\"'`[]".contains(c);
-    let columns = defined.iter().filter_map(|words| Some(words.first()?.trim_matches(quotes).to_owned())).collect();
+    let defined: Vec<(String, String)> = parts.iter().filter_map(|part| column(part)).collect();
+    let key = defined
+        .iter()
+        .position(|(_, rest)| rest.split_whitespace().next() == Some("integer") && rest.contains("primary key"));
+    let columns = defined.into_iter().map(|(name, _)| name).collect();
     let root = u32::try_from(*root).ok()?;
     (kind == "table").then(|| Table { name: name.clone(), root, columns, key })
+}
+
+/// A column's name, and the rest of its definition in lower case; `None` for what is no column. Names in quotes may hold
+/// anything.
+fn column(part: &str) -> Option<(String, String)> {
+    let part = part.trim();
+    let (name, rest) = match part.chars().next()? {
+        quote @ ('"' | '\'' | '`' | '[') => part[1..].split_once(if quote == '[' { ']' } else { quote })?,
+        _ => {
+            let (word, rest) = part.split_once(char::is_whitespace).unwrap_or((part, ""));
+            let constraints = ["primary", "unique", "check", "foreign", "constraint"];
+            if constraints.iter().any(|constraint| word.eq_ignore_ascii_case(constraint)) {
+                return None;
+            }
+            (word, rest)
+        }
+    };
+    let rest: Vec<&str> = rest.split_whitespace().collect();
+    Some((name.to_owned(), rest.join(" ").to_ascii_lowercase()))
 }
 
 /// The values of a row.

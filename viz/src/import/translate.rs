@@ -7,7 +7,7 @@ use super::recording::{Happening, Recording, What};
 use super::row::StreamKey;
 use crate::model::Fact;
 use crate::origin::{Origin, more_damaged};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use weir::driver::{Capabilities, DriverCall, DriverError, DriverErrorKind, Properties};
 use weir::id::{AllocId, DeviceId, EventId, LabelId, PoolId, StreamId};
 use weir::policy::{Attribute, PoolConfig, Reuse, StreamKind};
@@ -75,6 +75,8 @@ struct Translator {
     /// What was freed, until its place is allocated again.
     freed: HashMap<(u32, u64), Live>,
     allocations: u64,
+    /// Pools that are destroyed: what is freed there ended with them.
+    ended: HashSet<u32>,
     labels: HashMap<String, LabelId>,
     /// As the recording has them.
     devices: BTreeMap<u32, u32>,
@@ -88,7 +90,7 @@ struct Translator {
 impl Translator {
     fn new(recording: &Recording) -> Self {
         let mut out = Self { devices: recording.devices.clone(), ..Self::default() };
-        for happening in &recording.happenings {
+        for happening in recording.happenings.iter().filter(|happening| happening.has_pool()) {
             let extent = out.pools.entry(happening.device).or_insert(Extent::NONE);
             match happening.what {
                 What::Allocate { address: Some(address), asked, given, .. } => {
@@ -101,6 +103,7 @@ impl Translator {
                 _ => {}
             }
         }
+        out.share_granules();
         for extent in out.pools.values_mut() {
             extent.base = if extent.base == u64::MAX { 0 } else { extent.base - extent.base % extent.granule };
             extent.next = extent.end.saturating_sub(extent.base);
@@ -108,6 +111,24 @@ impl Translator {
         out.time = recording.happenings.iter().find_map(|happening| happening.time).unwrap_or(0);
         out.define(recording);
         out
+    }
+
+    /// The pools of a device have granules of one size.
+    fn share_granules(&mut self) {
+        let mut least = BTreeMap::<u32, u64>::new();
+        for (pool, extent) in &self.pools {
+            let granule = least.entry(self.device(*pool)).or_insert(extent.granule);
+            *granule = extent.granule.min(*granule);
+        }
+        let devices = &self.devices;
+        for (pool, extent) in &mut self.pools {
+            extent.granule = least[&devices.get(pool).copied().unwrap_or(*pool)];
+        }
+    }
+
+    /// The device of a pool.
+    fn device(&self, pool: u32) -> u32 {
+        self.devices.get(&pool).copied().unwrap_or(pool)
     }
 
     /// Devices and pools. They stand before the first record.
@@ -120,12 +141,8 @@ impl Translator {
             }
             sums
         });
-        let mut granules = BTreeMap::<u32, u64>::new();
-        for (pool, extent) in &self.pools {
-            let granule = granules.entry(recording.device(*pool)).or_insert(extent.granule);
-            *granule = extent.granule.min(*granule);
-        }
-        for (device, granule) in granules {
+        let granules = self.pools.iter().map(|(pool, extent)| (recording.device(*pool), extent.granule));
+        for (device, granule) in granules.collect::<BTreeMap<_, _>>() {
             let properties = Properties {
                 granularity: Bytes(granule),
                 alignment: Bytes(1),
@@ -203,8 +220,22 @@ impl Translator {
                 pending: Bytes::ZERO,
                 partial: Bytes::ZERO,
             }),
+            What::PoolEnds => self.end_pool(device),
             What::Nothing => self.nothing += 1,
         }
+    }
+
+    /// The first end of a pool counts; each of its blocks may tell of it.
+    fn end_pool(&mut self, number: u32) {
+        if !self.ended.insert(number) {
+            return;
+        }
+        let mut leaked = 0_u64;
+        self.live.retain(|(pool, _), live| {
+            leaked = leaked.saturating_add(if *pool == number { live.given } else { 0 });
+            *pool != number
+        });
+        self.put(Record::PoolDestroyed { pool: pool(number), leaked: Bytes(leaked) });
     }
 
     fn allocate(&mut self, happening: &Happening) {
@@ -244,6 +275,9 @@ impl Translator {
     }
 
     fn free(&mut self, happening: &Happening, block: u64, size: Option<u64>) {
+        if self.ended.contains(&happening.device) {
+            return;
+        }
         let place = (happening.device, block);
         let known = self.live.remove(&place);
         if let Some(live) = known {
@@ -302,7 +336,7 @@ impl Translator {
 
     fn sync(&mut self, happening: &Happening) {
         if happening.stream == StreamKey::Device {
-            self.put(Record::DeviceSynchronized { device: DeviceId(happening.device) });
+            self.put(Record::DeviceSynchronized { device: DeviceId(self.device(happening.device)) });
             return;
         }
         let (stream, seq) = self.step(happening);
@@ -340,7 +374,7 @@ impl Translator {
 
     /// The stream, defined where it is new.
     fn stream(&mut self, happening: &Happening) -> StreamId {
-        let device = self.devices.get(&happening.device).copied().unwrap_or(happening.device);
+        let device = self.device(happening.device);
         let key = match happening.stream {
             StreamKey::One(key) => key,
             StreamKey::Device => 0,

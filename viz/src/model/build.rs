@@ -4,13 +4,14 @@ use super::blocks::Owned;
 use super::curve::Tally;
 use super::owned::owned;
 use super::owners::Spans;
+use super::stated;
 use super::stays::Stays;
 use super::{
     Curve, Definition, EventIx, Fact, Gap, Hole, Kind, LifeIx, MarkAt, Model, NameIx, Oddity, Pool, PoolIx, Run,
     Stream, StreamIx, Unrecorded,
 };
 use foldhash::HashMap;
-use weir::driver::{DriverCall, Properties};
+use weir::driver::Properties;
 use weir::id::{AllocId, DeviceId, LabelId, PoolId, StreamId};
 use weir::policy::{Attribute, PoolConfig, StreamKind};
 use weir::trace::{MapReason, Record, Stamped, Verb};
@@ -35,8 +36,6 @@ pub struct Builder {
     lost: Vec<EventIx>,
     /// Records may be missing before the next one.
     torn: bool,
-    /// The call of the last record, where that is of a driver call that failed.
-    pub(super) failed: Option<DriverCall>,
 }
 
 /// A pool while the log is being read.
@@ -53,8 +52,8 @@ pub(super) struct Making {
     pub(super) owners: Spans<LifeIx>,
     /// Since when, and why where that is recorded.
     pub(super) mapped: Spans<(EventIx, Option<MapReason>)>,
-    /// Where the latest growth that failed begins, as its undoing says.
-    pub(super) undone: u64,
+    /// Reserved bytes that are mapped nowhere.
+    pub(super) apart: u64,
     /// The record of its making.
     pub(super) created: Option<EventIx>,
     pub(super) before: Vec<LifeIx>,
@@ -157,11 +156,12 @@ impl Builder {
         pool.used = making.used.finish();
         pool.reserved = making.reserved.finish();
         let (events, lives) = (&self.model.events, &self.model.lives);
-        let stated = |all: &[(EventIx, u64)]| {
-            let sums = super::stated::in_effect(events, lives, at, all);
-            all.first().map(|first| Curve::new(first.1, &sums))
+        let stated = |all: &[(EventIx, u64)], before: stated::Before| {
+            let sums = stated::in_effect(events, lives, at, all);
+            sums.first().map(|first| Curve::new(before(events, lives, *first), &sums))
         };
-        let (used, reserved) = (stated(&making.stated_used), stated(&making.stated_reserved));
+        let used = stated(&making.stated_used, stated::before);
+        let reserved = stated(&making.stated_reserved, |_, _, first| first.1);
         let counted = used.is_none() && reserved.is_none();
         pool.used = used.unwrap_or_else(|| std::mem::take(&mut pool.used));
         pool.reserved = reserved.unwrap_or_else(|| std::mem::take(&mut pool.reserved));
@@ -358,14 +358,10 @@ impl Builder {
             | Record::UnmappedInOrder { pool, offset, granules, reason, .. } => {
                 self.unmap(event, pool, offset, granules, reason);
             }
-            Record::Quarantined { pool, granules } => self.keep_apart(event, pool, granules),
+            Record::Undestroyed { pool, granules } => self.keep_apart(event, pool, granules),
             Record::Lost { .. } => self.lose(event),
             _ => self.sign(event, record),
         }
-        self.failed = match record {
-            Record::DriverFailed { error } => Some(error.call),
-            _ => None,
-        };
     }
 
     /// Records that the pictures show as signs.

@@ -55,7 +55,7 @@ kinds! {
     StreamSynchronized "sync stream" EventSynchronized "sync event" DeviceSynchronized "sync device"
     GrowPlanned "grow planned" GrowAborted "grow aborted"
     Mapped "map" MappedInOrder "map in order" Unmapped "unmap" UnmappedInOrder "unmap in order"
-    Quarantined "quarantined" Kept "kept" Blocked "host waits" Pressed "pressure"
+    Quarantined "quarantined" Undestroyed "undestroyed" Kept "kept" Blocked "host waits" Pressed "pressure"
     Trimmed "trim" TrimPending "trim: pending" OutOfMemory "out of memory" Refused "refused" DriverFailed "driver failed"
     Mark "mark" Lost "lost"
 }

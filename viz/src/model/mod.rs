@@ -46,6 +46,7 @@ pub use pool::{Definition, Hole, Pool, Run, Signs, State};
 pub use summary::{Part, Patch, Summed};
 pub use unrecorded::{Fact, Unrecorded};
 
+use foldhash::HashMap;
 use std::sync::OnceLock;
 use weir::driver::Properties;
 use weir::error::Point;
@@ -360,6 +361,18 @@ impl Model {
             offset: life.offset,
             given: life.given,
         }
+    }
+
+    /// The blocks that end without a free of their own, with their pool or the program, by the record that ends them.
+    #[must_use]
+    pub fn ended_with(&self) -> HashMap<EventIx, Vec<LifeIx>> {
+        let mut ended: HashMap<EventIx, Vec<LifeIx>> = HashMap::default();
+        for (at, life) in self.lives.iter().enumerate() {
+            if let Death::Destroyed(event) = life.death {
+                ended.entry(event).or_default().push(LifeIx::next_of(at));
+            }
+        }
+        ended
     }
 
     /// The pool with most allocations: what to show first.

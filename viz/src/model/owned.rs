@@ -57,4 +57,5 @@ keep! {
     MappedInOrder { pool, stream, seq, offset, granules, reason }
     UnmappedInOrder { pool, stream, seq, offset, granules, reason }
     TrimPending { pool, on, bytes, streams }
+    Undestroyed { pool, granules }
 }

@@ -4,7 +4,6 @@ use super::build::{Builder, signed};
 use super::owners::Span;
 use super::{Birth, Death, EventIx, Fact, Life, LifeIx, Link, NameIx, PoolIx, Run, StreamIx};
 use std::ops::Range;
-use weir::driver::DriverCall;
 use weir::id::{AllocId, LabelId, PoolId};
 use weir::trace::{MapReason, Points, Record, UnmapReason};
 use weir::units::{Bytes, Seq};
@@ -304,26 +303,17 @@ impl Builder {
         }
     }
 
-    /// Of a growth that is undone the driver unmaps from the end on; where it refuses, so many granules stay mapped.
-    /// (Kept apart for another reason, a granule is not mapped, or was not said to be unmapped.)
+    /// So many granules are reserved but mapped nowhere from here on.
     pub(super) fn keep_apart(&mut self, event: EventIx, pool: PoolId, granules: u32) {
         let at = self.pool(pool);
-        if self.failed != Some(DriverCall::Unmap) {
-            return;
-        }
-        let range = self.granules_at(at, Bytes(self.making[at.at()].undone), granules);
+        let bytes = self.model.pools[at.at()].granularity.0.saturating_mul(u64::from(granules));
         let making = &mut self.making[at.at()];
-        for (start, end) in making.mapped.missing(range.start, range.end) {
-            making.mapped.put(start, end, (event, None));
-            making.reserved.add(event, signed(end - start));
-        }
+        making.reserved.add(event, signed(bytes) - signed(making.apart));
+        making.apart = bytes;
     }
 
     pub(super) fn unmap(&mut self, event: EventIx, pool: PoolId, offset: Bytes, granules: u32, reason: UnmapReason) {
         let at = self.pool(pool);
-        if reason == UnmapReason::Undo {
-            self.making[at.at()].undone = offset.0;
-        }
         let range = self.granules_at(at, offset, granules);
         self.abandon(event, at, &range);
         let gap = self.latest_gap(at);

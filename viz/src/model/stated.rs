@@ -30,3 +30,15 @@ pub(super) fn in_effect(
     });
     sums
 }
+
+/// What held before the first of them.
+pub(super) type Before = fn(&Events, &[Life], (EventIx, u64)) -> u64;
+
+/// The used bytes before the first that are stated: where a call made them so, those without it.
+pub(super) fn before(events: &Events, lives: &[Life], (at, sum): (EventIx, u64)) -> u64 {
+    match (events.payload(at), events.kind(at)) {
+        (Payload::Life(life), Kind::Malloc) => sum.saturating_sub(lives[life.at()].given.0),
+        (Payload::Life(life), _) => sum.saturating_add(lives[life.at()].given.0),
+        _ => sum,
+    }
+}

@@ -9,7 +9,7 @@ use weir::driver::{
     Completion, Driver, DriverCall, DriverError, DriverErrorKind, GranuleHandle, MarkerSlot, NativeStream, Pressure,
     Properties, Relief, Target,
 };
-use weir::id::{DeviceId, PoolId};
+use weir::id::DeviceId;
 use weir::trace::{Record, UnmapReason};
 use weir::units::{Bytes, DevicePtr, Nanos};
 
@@ -96,33 +96,6 @@ impl<'m> Answers<'m> {
         self.failures.replace(failures(self.model, from, EventIx::next_of(to)).into());
     }
 
-    /// The call that comes next is a trim, of a pool that holds so many bytes now and so many when it is over: how many
-    /// granules that were kept apart go in it, before one does not.
-    pub(super) fn trims(&self, pool: PoolId, end: EventIx, [now, then]: [Bytes; 2], granularity: Bytes) {
-        let mut failures = self.failures.borrow_mut();
-        let stay = failures.iter().filter(|failing| matches!(failing.when, When::At(_) if is_destroy(failing))).count();
-        let Some(Failing { when: When::KeptApart(before), .. }) =
-            failures.iter_mut().find(|failing| matches!(failing.when, When::KeptApart(_)))
-        else {
-            return;
-        };
-        // Those that were unmapped stand right before the record.
-        let records = (0..end.at()).rev().map(|at| self.model.events.payload(EventIx::next_of(at)));
-        let unmapped: u64 = records
-            .map_while(|payload| match payload {
-                Payload::Other(Record::Unmapped { pool: of, granules, reason: UnmapReason::Trim, .. })
-                    if of == pool =>
-                {
-                    Some(u64::from(granules))
-                }
-                Payload::Other(Record::DriverFailed { .. } | Record::Quarantined { .. }) => Some(0),
-                _ => None,
-            })
-            .sum();
-        let gone = now.0.saturating_sub(then.0).checked_div(granularity.0).unwrap_or(0);
-        *before = gone.saturating_sub(unmapped.saturating_sub(stay as u64));
-    }
-
     /// One more driver call: whether the log says that it failed.
     fn attempt(&self, call: DriverCall, about: About) -> Result<(), DriverError> {
         let mut failures = self.failures.borrow_mut();
@@ -158,10 +131,6 @@ const fn releases(kind: Kind) -> bool {
     matches!(kind, Kind::StreamSynchronized | Kind::EventSynchronized | Kind::DeviceSynchronized | Kind::PoolDestroyed)
 }
 
-fn is_destroy(failing: &Failing) -> bool {
-    failing.error.call == DriverCall::Destroy
-}
-
 /// Where a release is over that begins at a place.
 fn end_of_release(model: &Model, from: usize) -> usize {
     let records = from..model.events.len();
@@ -172,7 +141,9 @@ fn end_of_release(model: &Model, from: usize) -> usize {
         Some(Payload::Other(Record::Unmapped { reason: UnmapReason::Trim, .. } | Record::Trimmed { .. }))
     );
     // Granules that could not be destroyed just before are the trim's.
-    let of_trim = |at: usize| matches!(model.events.kind(EventIx::next_of(at)), Kind::DriverFailed | Kind::Quarantined);
+    let of_trim = |at: usize| {
+        matches!(model.events.kind(EventIx::next_of(at)), Kind::DriverFailed | Kind::Quarantined | Kind::Undestroyed)
+    };
     while trims && to > from && of_trim(to - 1) {
         to -= 1;
     }
@@ -189,7 +160,7 @@ fn is_release(model: &Model, at: EventIx) -> bool {
             matches!(reason, UnmapReason::Threshold | UnmapReason::Destroy)
         }
         // What is known of destroyed streams is asked first.
-        _ => matches!(model.events.kind(at), Kind::Kept | Kind::Quarantined | Kind::Asked),
+        _ => matches!(model.events.kind(at), Kind::Kept | Kind::Quarantined | Kind::Undestroyed | Kind::Asked),
     }
 }
 

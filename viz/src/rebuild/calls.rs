@@ -119,7 +119,7 @@ impl<'m> Calls<'m> {
             Payload::Other(record) => {
                 let done = self.order(runtime, &record)
                     || self.refused(runtime, at, &record)
-                    || self.memory(runtime, at, &record)
+                    || self.memory(runtime, &record)
                     || self.make_pool(runtime, &record);
                 if !done && self.model.events.kind(at) == Kind::Mark {
                     let found = self.model.marks.binary_search_by_key(&at, |mark| mark.event).ok();
@@ -243,7 +243,7 @@ impl<'m> Calls<'m> {
         self.events.iter().max_by_key(|(event, recorded)| (**recorded, event.raw())).map(|(event, _)| *event)
     }
 
-    fn memory<S: Sink>(&self, runtime: &Local<'_, Answers<'m>, S>, at: EventIx, record: &Record<'_>) -> bool {
+    fn memory<S: Sink>(&self, runtime: &Local<'_, Answers<'m>, S>, record: &Record<'_>) -> bool {
         match *record {
             Record::Use { id, stream, until, .. } => {
                 if let Some(ptr) = self.live.get(&id) {
@@ -251,13 +251,7 @@ impl<'m> Calls<'m> {
                 }
             }
             Record::OutOfMemory { pool, stream, requested, .. } => drop(runtime.malloc_async(pool, requested, stream)),
-            Record::Trimmed { pool, target, reached, .. } => {
-                let granularity = self.pools.get(&pool).map_or(Bytes::ZERO, |at| self.pool(*at).granularity);
-                if let Ok(stats) = runtime.stats(pool) {
-                    runtime.driver().trims(pool, at, [stats.reserved, reached], granularity);
-                }
-                let _ = runtime.trim_to(pool, target);
-            }
+            Record::Trimmed { pool, target, .. } => drop(runtime.trim_to(pool, target)),
             Record::AttributeSet { pool, attribute, value } => drop(runtime.set_attribute(pool, attribute, value)),
             _ => return false,
         }

@@ -26,8 +26,7 @@ pub(super) enum When {
     Anywhere,
     /// The destruction of a granule that could not be mapped.
     NotMapped,
-    /// The destruction of a granule that was kept apart, behind so many that went. That number is not in the log; but what a
-    /// trim left tells it.
+    /// The destruction of a granule that was kept apart, behind so many that went.
     KeptApart(u64),
     /// The first one about an address that is in none of these: what the log says was done.
     Outside(Vec<Range<u64>>),
@@ -69,7 +68,7 @@ impl Window<'_> {
                 DriverCall::Map => self.unmapped_place(place),
                 DriverCall::Create => When::After(self.created(before, place)),
                 DriverCall::Unmap => self.not_unmapped(place),
-                DriverCall::Destroy => self.destroyed(place),
+                DriverCall::Destroy => self.destroyed(before, place),
                 DriverCall::Release => self.released(place),
                 call => When::After(self.count(before..place, |record| answers(record, call))),
             };
@@ -145,13 +144,14 @@ impl Window<'_> {
         if before > growth.records.start { 0 } else { created }
     }
 
-    /// An unmapping: of all that the call unmapped it is none. Of what an aborted growth takes back, the log says how much
-    /// stayed.
+    /// An unmapping: of all that the call unmapped it is none. Of what an aborted growth takes back, the log says right behind
+    /// it how much stayed; what is mapped in order is set aside whatever failed.
     fn not_unmapped(&self, place: usize) -> When {
-        let undone =
-            |(_, record): &(EventIx, Record<'_>)| matches!(record, Record::Unmapped { reason: UnmapReason::Undo, .. });
-        let growth = self.growth(place).filter(|growth| self.records[growth.records.start..place].iter().any(undone));
-        if let (Some(growth), Some((_, Record::Quarantined { granules, .. }))) = (growth, self.records.get(place + 1)) {
+        let mut behind = self.records[place + 1..].iter().map(|(_, record)| record);
+        let stays = behind.find(|record| !is_undone(record));
+        let in_order = |(_, record): &(EventIx, Record<'_>)| matches!(record, Record::MappedInOrder { .. });
+        let growth = self.growth(place).filter(|growth| !self.records[growth.records.clone()].iter().any(in_order));
+        if let (Some(growth), Some(Record::Quarantined { granules, .. })) = (growth, stays) {
             let last = u64::from(*granules).saturating_sub(1).saturating_mul(growth.granularity);
             return When::At(DevicePtr(growth.planned.start.saturating_add(last)));
         }
@@ -175,13 +175,6 @@ impl Window<'_> {
         base.map_or(When::After(0), When::At)
     }
 
-    /// Whether an aborted growth takes back what it mapped at this place.
-    fn is_undone(&self, place: usize) -> bool {
-        let behind = |record: &Record<'_>| !matches!(record, Record::DriverFailed { .. } | Record::Quarantined { .. });
-        let before = self.records[..place].iter().rev().map(|(_, record)| record).find(|record| behind(record));
-        matches!(before, Some(Record::Unmapped { reason: UnmapReason::Undo, .. }))
-    }
-
     /// Whether a granule goes at this place because it could not be mapped.
     fn is_not_mapped(&self, place: usize) -> bool {
         let moved = |record: &Record<'_>| match record {
@@ -192,27 +185,30 @@ impl Window<'_> {
         matches!(before, Some(Record::DriverFailed { error }) if error.call == DriverCall::Map)
     }
 
-    /// A granule could not be destroyed: the last one of what was unmapped then; without such, one that was kept apart.
-    fn destroyed(&self, place: usize) -> When {
-        if self.is_undone(place) {
-            return When::Anywhere;
-        }
-        if self.is_not_mapped(place) {
-            return When::NotMapped;
-        }
-        let next = self.records[place + 1..].iter().map(|(_, record)| *record).find(|record| !is_kept_apart(record));
-        match next {
-            Some(Record::Unmapped { pool, offset, granules, reason }) if reason != UnmapReason::Undo => {
+    /// A granule could not be destroyed: the last one of what was unmapped then, which stands right behind it; without such,
+    /// one that could not be mapped, or that was kept apart. Each of those that went since the failure before has a record.
+    fn destroyed(&self, before: usize, place: usize) -> When {
+        match self.records.get(place + 1).map(|(_, record)| *record) {
+            Some(record) if is_undone(&record) => When::Anywhere,
+            Some(Record::Unmapped { pool, offset, granules, .. }) => {
                 let range = self.range(pool, offset, granules);
                 When::At(DevicePtr(range.end - self.granularity(pool)))
             }
-            _ => When::KeptApart(0),
+            _ if self.is_not_mapped(place) => When::NotMapped,
+            _ => {
+                let went = |pair: &&[(EventIx, Record<'_>)]| match (pair[0].1, pair[1].1) {
+                    (Record::Quarantined { .. }, _) => false,
+                    (_, last) => matches!(last, Record::Undestroyed { .. }),
+                };
+                When::KeptApart(self.records[before.saturating_sub(1)..place].windows(2).filter(went).count() as u64)
+            }
         }
     }
 }
 
-const fn is_kept_apart(record: &Record<'_>) -> bool {
-    matches!(record, Record::Quarantined { .. })
+/// Whether an aborted growth takes back what it mapped.
+const fn is_undone(record: &Record<'_>) -> bool {
+    matches!(record, Record::Unmapped { reason: UnmapReason::Undo, .. })
 }
 
 /// How many successful calls of a kind a record stands for.

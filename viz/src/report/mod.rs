@@ -21,6 +21,7 @@ pub use held::{Held, Idle};
 pub use html::page;
 pub use notable::{Notable, Place, notable};
 pub use pool::{Holder, Moved, Pair, Peak, PoolReport, Reused, pairs};
+pub(crate) use refusals::refusal_reason;
 pub use refusals::{Refused, refusal_words};
 pub use sweep::Sample;
 pub(crate) use text::or_not_recorded;

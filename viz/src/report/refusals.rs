@@ -34,13 +34,14 @@ pub(super) fn refusals(model: &Model) -> Vec<Refused> {
     for at in 0..model.events.len() {
         let at = EventIx::next_of(at);
         let Payload::Other(record) = model.events.payload(at) else { continue };
-        let (verb, reason, bytes) = match record {
-            Record::OutOfMemory { requested, .. } => (Verb::Malloc, "out_of_memory", requested.0),
-            // What other programs' logs do not say.
-            Record::Refused { verb: Verb::Malloc, size, .. } if foreign => (Verb::Malloc, "not_recorded", size.0),
-            Record::Refused { verb, reason, size, .. } => (verb, reason.name(), size.0),
+        let Some(reason) = refusal_reason(&record) else { continue };
+        let (verb, bytes) = match record {
+            Record::OutOfMemory { requested, .. } => (Verb::Malloc, requested.0),
+            Record::Refused { verb, size, .. } => (verb, size.0),
             _ => continue,
         };
+        // What other programs' logs do not say.
+        let reason = if foreign && verb == Verb::Malloc { "not_recorded" } else { reason };
         let told = || refusal_words(&record).filter(|_| !(foreign && verb == Verb::Malloc));
         let record_number = model.events.number(at);
         let first = || Refused {
@@ -60,6 +61,15 @@ pub(super) fn refusals(model: &Model) -> Vec<Refused> {
     let mut list: Vec<Refused> = found.into_values().collect();
     list.sort_by_key(|refused| (Reverse(refused.count), refused.record));
     list
+}
+
+/// A refusal's reason, as the log names it; `None` for other records.
+pub(crate) fn refusal_reason(record: &Record<'_>) -> Option<&'static str> {
+    match record {
+        Record::OutOfMemory { .. } => Some("out_of_memory"),
+        Record::Refused { reason, .. } => Some(reason.name()),
+        _ => None,
+    }
 }
 
 /// A refusal in words; `None` for other records.
@@ -86,6 +96,15 @@ pub fn refusal_words(record: &Record<'_>) -> Option<String> {
             Refusal::Driver(error) => error.to_string(),
             Refusal::LiveBlocks(count, of) => format!("{count} blocks of {} are live", bytes(of.0)),
             Refusal::StillHeld(of) => format!("{} could not be given back", bytes(of.0)),
+            Refusal::BadPointer(ptr) => format!("{:#x} is in no pool", ptr.0),
+            Refusal::Interior(ptr, start) => format!("{:#x} is inside the block at {:#x}", ptr.0, start.0),
+            Refusal::OtherPool(ptr, pool) => format!("{:#x} is of pool {pool}", ptr.0),
+            Refusal::AlreadyFree(ptr, None) => format!("{:#x} is free already", ptr.0),
+            Refusal::AlreadyFree(ptr, Some(by)) => {
+                format!("{:#x} is free already, by stream {} at {}", ptr.0, by.stream, by.seq)
+            }
+            Refusal::Unmapped(ptr) => format!("nothing is mapped at {:#x}", ptr.0),
+            Refusal::BadValue(value) => format!("{value} is no value for it"),
             other => other.name().replace('_', " "),
         },
         _ => return None,

@@ -97,6 +97,8 @@ fn memory_words(record: &Record<'_>) -> Option<String> {
             format!("{attribute:?} = {}", ticks::count(value))
         }
         Record::Quarantined { granules: n, .. } => granules(n),
+        Record::Undestroyed { granules: 0, .. } => "none any more".to_owned(),
+        Record::Undestroyed { granules: n, .. } => format!("{} mapped nowhere", granules(n)),
         Record::PoolDestroyed { leaked: Bytes(1..), .. } => "with live blocks".to_owned(),
         Record::PoolTuned { tuning, .. } => tuning_words(tuning),
         Record::Kept { kept, thrash, .. } => {
@@ -181,10 +183,9 @@ fn refusal_words(record: &Record<'_>) -> Option<String> {
                 Refusal::AboveLimit(limit) => {
                     format!("{} above the limit {}", ticks::bytes(size.0), ticks::bytes(limit.0))
                 }
-                Refusal::Driver(error) => error.to_string(),
-                other => format!("{other:?}"),
+                _ => crate::report::refusal_words(record).unwrap_or_default(),
             };
-            format!("{verb:?}: {why}")
+            format!("{}: {why}", verb.name().replace('_', " "))
         }
         Record::DriverFailed { error } => error.to_string(),
         Record::Lost { records } => ticks::counted(records, "record"),

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Makes ascend.sqlite and ascend-sums.sqlite beside it: the tables of the Ascend profilers' databases that are about memory,
-of a made-up run. The names of tables and columns are Huawei's; the run and its numbers are not. usage: ascend.py FOLDER"""
+"""Makes ascend.sqlite, ascend-sums.sqlite and memscope.sqlite: the tables of the Ascend profilers' databases and of msMemScope's
+that are about memory, of a made-up run. The names of tables and columns are Huawei's; the run and its numbers are not.
+usage: ascend.py FOLDER"""
 import os
 import sqlite3
 import sys
@@ -42,4 +43,24 @@ rows = [
     (1, None, 2600, None, None, None, None, None, None, None, None, None, None, 7, 0),
 ]
 db.executemany("INSERT INTO OP_MEMORY VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+db.commit()
+
+path = f"{sys.argv[1]}/memscope.sqlite"
+if os.path.exists(path):
+    os.remove(path)
+db = sqlite3.connect(path)
+db.execute("PRAGMA page_size = 512")
+db.execute("""CREATE TABLE memscope_dump ("ID" INTEGER, "Event" TEXT, "Event Type" TEXT, "Name" TEXT, "Timestamp(ns)" INTEGER,
+    "Process Id" INTEGER, "Thread Id" INTEGER, "Device Id" TEXT, "Ptr" TEXT, "Attr" TEXT, "Call Stack(Python)" TEXT,
+    "Call Stack(C)" TEXT)""")
+rows = [
+    (1, "MALLOC", "HAL", "N/A", 10, 7, 7, "0", "0x10000000", "{allocation_id:1,addr:0x10000000,size:2097152,owner:CANN}"),
+    (2, "MALLOC", "PTA", "N/A", 20, 7, 7, "0", "268435456",
+     "{allocation_id:2,addr:268435456,size:1024,owner:PTA@weights,total:2097152,used:1024}"),
+    (3, "MALLOC", "PTA", "N/A", 30, 7, 7, "0", "268436480", '{"allocation_id":3,"size":512,"total":2097152,"used":1536}'),
+    (4, "MSTX", "Mark", "step 1", 35, 7, 7, "0", "N/A", ""),
+    (5, "FREE", "PTA", "N/A", 40, 7, 7, "0", "268435456", "{allocation_id:2,size:-1024,total:2097152,used:512}"),
+    (6, "FREE", "PTA", "N/A", 50, 7, 7, "0", None, "{allocation_id:9}"),
+]
+db.executemany("INSERT INTO memscope_dump VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', '')", rows)
 db.commit()

@@ -164,7 +164,8 @@ fn write_log(surroundings: &Surroundings, ops: &[op::Op], log: &Path) -> io::Res
 }
 
 /// What a log is called until it is whole. What is no file, as a device is none, is written to as it is.
-fn partial(log: &Path) -> PathBuf {
+#[must_use]
+pub fn partial(log: &Path) -> PathBuf {
     if log.metadata().is_ok_and(|there| !there.is_file()) {
         return log.to_path_buf();
     }

@@ -2,10 +2,10 @@
 
 use std::fmt;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
-use weir_sim_run::{Found, Judge, MAX_STREAMS, Plan, Report, run};
+use weir_sim_run::{Found, Judge, MAX_STREAMS, Plan, Report, partial, run};
 
 /// Prints a line.
 macro_rules! say {
@@ -103,8 +103,32 @@ fn list() {
     say!("built without plants; `cargo xtask sim --plants` builds with them");
 }
 
+/// Ctrl-C takes a half-written log away.
+#[cfg(unix)]
+fn leave_no_half(log: &Path) {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    let half = partial(log);
+    if half == log {
+        return;
+    }
+    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
+    // Without a thread the log is written all the same.
+    let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            let _ = std::fs::remove_file(half);
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+        }
+    });
+}
+
+#[cfg(not(unix))]
+fn leave_no_half(_: &Path) {}
+
 fn perform(plan: &Plan) -> ExitCode {
     let begun = Instant::now();
+    if let Some(log) = &plan.log {
+        leave_no_half(log);
+    }
     let report = match run(plan) {
         Ok(report) => report,
         Err(error) => {

@@ -18,7 +18,7 @@ pub(crate) fn parser() -> Command {
                 .value_name("FILE")
                 .required(true)
                 .value_parser(clap::value_parser!(OsString))
-                .help("The event log, binary or text, or another allocator's log"),
+                .help("The event log, binary or text, or another allocator's log; - for standard input"),
         )
         .arg(Arg::new("strict").long("strict").action(ArgAction::SetTrue).help(
             "Report frees as well that only the pool's knowledge of a use holds back: \
@@ -30,9 +30,9 @@ pub(crate) fn parser() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("Print one JSON object instead of text"),
         )
-        .arg(Arg::new("follow").long("follow").action(ArgAction::SetTrue).conflicts_with("json").help(
-            "The log grows yet: print findings as they come, and all of it at the end or at Ctrl-C; \
-             FILE may be `-` for standard input, or tcp:PORT",
+        .arg(Arg::new("follow").long("follow").action(ArgAction::SetTrue).help(
+            "The log grows yet: print findings as they come, and all of it at the end or at Ctrl-C; FILE may be tcp:PORT, \
+             too. With --json each finding is an object on a line of its own, and the last line is that of the whole",
         ))
         .args(super::part_of_log())
         .arg(progress::argument())
@@ -48,40 +48,53 @@ pub(crate) fn parser() -> Command {
 pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     let told = if arguments.get_flag("strict") { Told::Report } else { Told::Accept };
     if arguments.get_flag("follow") {
-        return followed(&follow::feed(arguments, "file")?, told);
+        return followed(&follow::feed(arguments, "file")?, told, arguments.get_flag("json"));
     }
     let file = PathBuf::from(arguments.get_one::<OsString>("file").cloned().unwrap_or_default());
     let report = check::open(&file, &super::part(arguments), told, &progress::handle(arguments))
         .map_err(|error| Failure::Unreadable(error.to_string()))?;
-    if arguments.get_flag("json") {
-        say!("{}", object(&report));
-    } else {
-        say!("{report}");
-    }
+    print(&report, arguments.get_flag("json"));
     if report.is_clean() { Ok(()) } else { Err(Failure::Said(1)) }
 }
 
+fn print(report: &Report, json: bool) {
+    match json {
+        true => say!("{}", object(report)),
+        false => say!("{report}"),
+    }
+}
+
+/// Damages of a log that grows that are told once more at its end.
+const MOST_DAMAGES: usize = 1000;
+
 /// Prints each finding once it shows, and the whole report at the end.
-fn followed(feed: &Feed, told: Told) -> Result<(), Failure> {
-    let (mut checker, mut printed, mut clean) = (Checker::new(told), 0, true);
+fn followed(feed: &Feed, told: Told, json: bool) -> Result<(), Failure> {
+    let (mut checker, mut printed, mut clean, mut damages) = (Checker::new(told), 0, true, Vec::new());
     follow::each(feed, |news| match news {
         News::Read(Ok(stamped)) => checker.push(&stamped),
         News::Read(Err(damage)) => {
             checker.damage(damage.kind);
             tell!("note: {damage}");
+            if damages.len() < MOST_DAMAGES {
+                damages.push(damage.to_string());
+            }
         }
         // What came at once is told at once, so that a finding's notes know what came with it.
         News::Pause if checker.found() > printed => {
             let report = checker.so_far();
-            report.findings.iter().skip(printed).for_each(|finding| say!("{finding}"));
+            report.findings.iter().skip(printed).for_each(|finding| match json {
+                true => say!("{}", self::finding(finding)),
+                false => say!("{finding}"),
+            });
             printed = checker.found();
         }
         News::Pause => {}
         News::End => {
             let checker = std::mem::replace(&mut checker, Checker::new(told));
-            let report = Report { name: feed.to_string(), ..checker.finish() };
+            let damages = std::mem::take(&mut damages);
+            let report = Report { name: feed.to_string(), damages, ..checker.finish() };
             (printed, clean) = (0, clean && report.is_clean());
-            say!("{report}");
+            print(&report, json);
         }
     })?;
     if clean { Ok(()) } else { Err(Failure::Said(1)) }

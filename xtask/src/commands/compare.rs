@@ -4,11 +4,11 @@ use crate::failure::Failure;
 use crate::progress;
 use clap::{Arg, ArgMatches, Command};
 use serde_json::{Map, Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use weir::trace::Source;
 use weir_viz::compare::{self, Comparison, Section};
 use weir_viz::progress::Unit;
-use weir_viz::source::{self, Opened};
+use weir_viz::source::{self, Opened, STDIN};
 
 const HELP: &str = "\
 Example:
@@ -26,7 +26,11 @@ pub(crate) fn parser() -> Command {
     };
     Command::new("compare")
         .about("Compare two event logs: where peaks differ, which labels grew, which reuse was lost")
-        .arg(file("one", "A", "The first event log, such as the one before a change"))
+        .arg(file(
+            "one",
+            "A",
+            "The first event log, such as the one before a change; one of the two may be - for standard input",
+        ))
         .arg(file("other", "B", "The second"))
         .arg(super::json_in_place_of_text())
         .args(super::part_of_log())
@@ -36,6 +40,12 @@ pub(crate) fn parser() -> Command {
 
 pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     let (part, progress) = (super::part(arguments), progress::handle(arguments));
+    if ["one", "other"]
+        .iter()
+        .all(|name| arguments.get_one::<PathBuf>(name).is_some_and(|file| file == Path::new(STDIN)))
+    {
+        return Err(Failure::Unreadable("both logs are -, the standard input, which can be read once".to_owned()));
+    }
     let open = |name: &str| -> Result<Opened, Failure> {
         let file = arguments.get_one::<PathBuf>(name).cloned().unwrap_or_default();
         let opened = source::open_part(&file, &part, &progress);

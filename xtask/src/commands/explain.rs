@@ -44,7 +44,7 @@ pub(crate) fn parser() -> Command {
                 .value_name("FILE")
                 .required(true)
                 .value_parser(clap::value_parser!(PathBuf))
-                .help("The event log, binary or text, from its beginning on"),
+                .help("The event log, binary or text, from its beginning on; - for standard input"),
         )
         .arg(number("alloc", "The allocation; ids count the successful mallocs from 1"))
         .arg(number("record", "The record: a malloc, a refusal, or a growth").alias("event"))

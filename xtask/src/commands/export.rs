@@ -4,20 +4,23 @@ use crate::failure::Failure;
 use crate::progress;
 use crate::project;
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgMatches};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use weir_viz::export::{self, ExportError, Format};
+use weir_viz::source::STDIN;
 
-pub(crate) fn parser() -> Command {
+pub(crate) fn parser() -> clap::Command {
     let path = clap::value_parser!(PathBuf);
-    Command::new("export")
+    clap::Command::new("export")
         .about("Write a log for other tools: Perfetto, PyTorch's memory viewer, RMM's replay, CSV, Parquet, text")
         .arg(
             Arg::new("file")
                 .value_name("FILE")
                 .required(true)
                 .value_parser(path.clone())
-                .help("The log: weir's, or another allocator's"),
+                .help("The log: weir's, or another allocator's; - for standard input"),
         )
         .arg(
             Arg::new("to-format")
@@ -65,12 +68,15 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
 /// Lets the program that writes Parquet do it; builds that first. What it takes to build is no part of this program, so
 /// that the first `cargo xtask demo` is quick.
 fn build_and_run(log: &Path, format: &str, out: &Path, rest: [Option<&str>; 3]) -> Result<(), Failure> {
-    tell!("building what writes Parquet; the first time this takes a minute");
     // Cargo runs in the root, the caller perhaps elsewhere.
-    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-    let package = ["run", "--quiet", "--release", "--package", "weir-viz", "--features", "parquet"];
-    let mut command = project::cargo(package);
-    command.args(["--bin", "weir-export", "--"]).arg(absolute(log)).arg(format).arg(absolute(out));
+    let absolute = |path: &Path| match path == Path::new(STDIN) {
+        true => path.to_path_buf(),
+        false => std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()),
+    };
+    let package = ["--release", "--package", "weir-viz", "--features", "parquet", "--bin", "weir-export"];
+    build(project::cargo(["build"]).args(package))?;
+    let mut command = project::cargo(["run", "--quiet"]);
+    command.args(package).arg("--").arg(absolute(log)).arg(format).arg(absolute(out));
     command.args(rest.map(Option::unwrap_or_default));
     let status = command.status().map_err(|error| Failure::Failed(format!("cannot run cargo: {error}")))?;
     match status.code() {
@@ -78,6 +84,24 @@ fn build_and_run(log: &Path, format: &str, out: &Path, rest: [Option<&str>; 3]) 
         Some(code) => Err(Failure::Said(u8::try_from(code).unwrap_or(1))),
         None => Err(Failure::Failed(format!("the export ended: {status}"))),
     }
+}
+
+/// Builds, and says so where there is anything to build.
+fn build(command: &mut Command) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::Failed(format!("cannot run cargo: {error}"));
+    let mut child = command.stderr(Stdio::piped()).spawn().map_err(failed)?;
+    let (mut said, mut lines) = (false, Vec::new());
+    for line in child.stderr.take().into_iter().flat_map(|out| BufReader::new(out).lines()).map_while(Result::ok) {
+        if line.trim_start().starts_with("Compiling") && !std::mem::replace(&mut said, true) {
+            tell!("building what writes Parquet; this takes a minute or two");
+        }
+        lines.push(line);
+    }
+    if child.wait().map_err(failed)?.success() {
+        return Ok(());
+    }
+    lines.iter().for_each(|line| tell!("{line}"));
+    Err(Failure::Failed("what writes Parquet cannot be built".to_owned()))
 }
 
 #[cfg(test)]

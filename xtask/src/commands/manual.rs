@@ -17,7 +17,7 @@ pub(crate) fn parser() -> Command {
                 .value_name("FOLDER")
                 .conflicts_with("command")
                 .value_parser(clap::value_parser!(PathBuf))
-                .help("Write all pages into this folder instead: weir.1, weir-report.1, ..."),
+                .help("Write all pages into this folder instead, which is made if need be: weir.1, weir-report.1, ..."),
         )
         .after_help("Examples:\n  cargo xtask man report\n  cargo xtask man --out target\n\nRead one with: weir man report | man -l -")
 }
@@ -26,6 +26,7 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
     let mut whole = whole(Name::Weir).disable_help_subcommand(true);
     whole.build();
     if let Some(out) = arguments.get_one::<PathBuf>("out") {
+        std::fs::create_dir_all(out).map_err(|error| Failure::file("create", out, error))?;
         clap_mangen::generate_to(whole, out).map_err(|error| Failure::file("write manual pages into", out, error))?;
         say!("{}", project::shown(out));
         return Ok(());

@@ -53,7 +53,7 @@ pub(crate) fn parser() -> Command {
                 .value_name("FILE")
                 .required(true)
                 .value_parser(clap::value_parser!(PathBuf))
-                .help("The event log, binary or text"),
+                .help("The event log, binary or text; - for standard input"),
         )
         .arg(output("html", "Write one self-contained page, readable in light and dark, instead of text"))
         .arg(output("svg", "Write the timeline as a picture instead of text"))
