@@ -8,11 +8,11 @@ use weir_viz::check::{self, Fault, Told};
 
 const SAID_BY_THE_LOG: [Fault; 4] = [Fault::NotThere, Fault::OutOfStep, Fault::WrongFigures, Fault::NotHeld];
 
-fn log(seed: u64, faults: u16) -> Vec<u8> {
+fn log(seed: u64, steps: u64, faults: u16) -> Vec<u8> {
     let path: PathBuf = std::env::temp_dir().join(format!("weir-contradictions-{}-{seed}.log", std::process::id()));
     let plan = weir_sim_run::Plan {
         seed,
-        steps: 1_500,
+        steps,
         streams: None,
         faults,
         judge: weir_sim_run::Judge::Simulation,
@@ -38,7 +38,7 @@ fn is_worse(bytes: &[u8], before: &BTreeMap<Fault, u64>) -> bool {
 #[test]
 fn random_programs_contradict_nothing() {
     for seed in 1..=40 {
-        let found = found(&log(seed, [0, 30, 200][seed as usize % 3]));
+        let found = found(&log(seed, if seed == 40 { 100_000 } else { 1_500 }, [0, 30, 200][seed as usize % 3]));
         assert!(SAID_BY_THE_LOG.iter().all(|fault| !found.contains_key(fault)), "seed {seed}: {found:?}");
     }
 }
@@ -109,7 +109,7 @@ const FREE: &[(&str, &[&str], &str)] = &[
 
 #[test]
 fn a_record_that_is_another_is_found() {
-    (101..=103).map(|seed| log(seed, 0)).for_each(|log| find_all(&lines(&log)));
+    (101..=103).map(|seed| log(seed, 1_500, 0)).for_each(|log| find_all(&lines(&log)));
 }
 
 /// Changes the first and the middle one of each field of each kind of record.

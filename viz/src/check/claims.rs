@@ -88,8 +88,8 @@ pub(super) struct Claims {
     pools: There<PoolId>,
     /// By slot: a stream goes on where the one before it in its slot ended.
     positions: HashMap<u32, Positions>,
-    /// The latest recording of each event.
-    recordings: HashMap<EventId, u64>,
+    /// The latest recording of each slot's events: they are counted on from one event to the next.
+    recordings: HashMap<u32, u64>,
     devices: HashMap<DeviceId, Properties>,
     extents: HashMap<PoolId, (DevicePtr, Bytes, DeviceId, Bytes)>,
     homes: HashMap<StreamId, (DeviceId, StreamKind)>,
@@ -191,7 +191,7 @@ impl Claims {
                 known(&self.positions, stream, seq) && known(&self.positions, on.stream, on.seq)
             }
             Record::Recorded { event, number, .. } => {
-                let latest = self.recordings.entry(event).or_default();
+                let latest = self.recordings.entry(event.raw() as u32).or_default();
                 let new = number != *latest && number <= latest.saturating_add(IN_FLIGHT);
                 *latest = number.max(*latest);
                 new
@@ -199,7 +199,7 @@ impl Claims {
             Record::Waited { event, number, .. }
             | Record::Queried { event, number, .. }
             | Record::EventSynchronized { event, number } => {
-                number <= self.recordings.get(&event).copied().unwrap_or(0).saturating_add(IN_FLIGHT)
+                number <= self.recordings.get(&(event.raw() as u32)).copied().unwrap_or(0).saturating_add(IN_FLIGHT)
             }
             Record::GrowPlanned { call, .. } => self.growing.insert(call),
             Record::GrowAborted { call, .. } => self.growing.remove(&call),
