@@ -137,7 +137,18 @@ impl<'a, T: Empty> Slots<'a, T> {
     /// The slot, or an untouched one and a note that somebody went astray.
     #[inline]
     pub(crate) fn get(&self, slot: usize) -> &T {
-        self.meet(slot).unwrap_or(self.sentinel)
+        note_step();
+        match self.items.get(slot) {
+            Some(item) => item,
+            None => self.missed(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn missed(&self) -> &T {
+        note_stray(&self.stray);
+        self.sentinel
     }
 
     /// The slot, if there is one: for numbers that come from outside.
@@ -175,15 +186,15 @@ impl<'a, T: Empty> Slots<'a, T> {
         note_step();
         match self.items.get_mut(slot) {
             Some(item) => item,
-            None => Self::cleared(&self.stray, self.sentinel),
+            None => Self::cleared(&self.stray, &mut self.sentinel),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn cleared<'s>(stray: &Cell<bool>, sentinel: &'s mut T) -> &'s mut T {
+    fn cleared<'s>(stray: &Cell<bool>, sentinel: &'s mut &'a mut T) -> &'s mut T {
         note_stray(stray);
-        *sentinel = T::EMPTY;
+        **sentinel = T::EMPTY;
         sentinel
     }
 

@@ -5,6 +5,7 @@
 //! above a mark is passed over 64 heads at a time and then eight. Which words are not 0 is said by a word of their owner's.
 
 use crate::arena::{Empty, Link, Slots};
+use crate::units::log2;
 
 /// The fewest heads of one kind that an index works with.
 pub(crate) const LEAST_HEADS: usize = 128;
@@ -121,7 +122,7 @@ impl<'a> Heads<'a> {
     /// The head of a size in units: monotone; sizes of fewer units than an octave has steps have one each.
     #[inline]
     pub(crate) fn of_size(&self, units: u64) -> usize {
-        let above = (units | 1).ilog2().saturating_sub(self.steps);
+        let above = log2(units).saturating_sub(self.steps);
         let bin = (u64::from(above) << self.steps).wrapping_add(units >> above);
         (bin as usize).min((self.width * 64).wrapping_sub(1))
     }

@@ -142,7 +142,6 @@ impl OutOfMemory {
 /// `malloc_async` was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "compact", repr(u32))]
 pub enum MallocError {
     /// Zero bytes were asked for.
     ZeroSize,

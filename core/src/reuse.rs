@@ -269,6 +269,7 @@ impl Ask {
     }
 
     /// Whether one point of a block keeps the stream from it.
+    #[cfg_attr(feature = "compact", inline(always))]
     pub(crate) fn is_unreached(&self, facts: &Facts<'_>, block: &Block, mark: Mark) -> bool {
         let pool = facts.pool(self.pool);
         let events = self.waited || pool.reuse.contains(Reuse::EVENT);

@@ -14,6 +14,7 @@
 use crate::arena::Link;
 use crate::block::Block;
 use crate::blocks::Blocks;
+use crate::units::log2;
 
 /// What the blocks of a tree are ordered by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,11 +52,11 @@ impl Key {
     #[inline]
     const fn parting_and_order(&self, other: &Self) -> (u32, bool) {
         if self.size != other.size {
-            (2 * 64 + (self.size ^ other.size).ilog2(), other.size > self.size)
+            (2 * 64 + log2(self.size ^ other.size), other.size > self.size)
         } else if self.tie != other.tie {
-            (64 + (self.tie ^ other.tie).ilog2(), other.tie > self.tie)
+            (64 + log2(self.tie ^ other.tie), other.tie > self.tie)
         } else {
-            (((self.at ^ other.at) | 1).ilog2(), other.at >= self.at)
+            (log2(self.at ^ other.at), other.at >= self.at)
         }
     }
 

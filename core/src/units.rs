@@ -41,6 +41,13 @@ quantity!(
     Nanos
 );
 
+/// The logarithm of a number, rounded down; of 0 it is 0. Not `ilog2`, which panics there, and holds on to that wherever the
+/// compiler does not look inside.
+#[inline]
+pub(crate) const fn log2(number: u64) -> u32 {
+    (u64::BITS - 1).saturating_sub(number.leading_zeros())
+}
+
 /// One kibibyte, mebibyte and gibibyte in bytes.
 pub const KIB: u64 = 1 << 10;
 /// 2^20 bytes.

@@ -78,6 +78,8 @@ enum Probe {
     Planted,
     /// The C interface: the archive that firmware links, not the probe.
     Interface,
+    /// What a program links of it that has one pool and its log.
+    Pool,
 }
 
 /// Checks one machine: first that a planted fault is found, then that there is none.
@@ -128,10 +130,14 @@ fn entries(probe: Probe) -> impl Iterator<Item = &'static str> {
     let meant = move |name: &&str| match probe {
         Probe::Honest => *name != "probe_planted",
         Probe::Planted => true,
-        Probe::Interface => false,
+        Probe::Interface | Probe::Pool => false,
     };
     let of_the_probe = PROBE_SOURCE.lines().filter_map(entry).filter(meant);
-    let of_c = prototypes().filter(move |_| probe == Probe::Interface);
+    let of_c = prototypes().filter(move |name| match probe {
+        Probe::Interface => true,
+        Probe::Pool => POOL.contains(name),
+        Probe::Honest | Probe::Planted => false,
+    });
     of_the_probe.chain(of_c)
 }
 
@@ -156,22 +162,55 @@ fn entry(line: &'static str) -> Option<&'static str> {
     named.then_some(name)
 }
 
+/// What a program calls that makes a runtime and a pool, allocates, frees, orders its streams by events, synchronises, trims,
+/// looks at attributes and drains the log.
+const POOL: [&str; 19] = [
+    "weir_config_init",
+    "weir_create_static",
+    "weir_destroy",
+    "weir_log_flush",
+    "weir_pool_config_init",
+    "weir_pool_create",
+    "weir_pool_destroy",
+    "weir_pool_get_attribute",
+    "weir_pool_set_attribute",
+    "weir_pool_trim",
+    "weir_stream_register",
+    "weir_stream_destroy",
+    "weir_stream_synchronize",
+    "weir_malloc_async",
+    "weir_free_async",
+    "weir_event_create",
+    "weir_event_destroy",
+    "weir_event_record",
+    "weir_stream_wait_event",
+];
+
+/// As [`interface`], of what a program links that has one pool.
+pub(crate) fn pool(machine: Machine, compiler: &Compiler, notes: Notes) -> Result<PathBuf, Failure> {
+    linked(machine, compiler, notes, Probe::Pool)
+}
+
 /// Links the C interface for a machine and returns the image; with the compiler's notes on stack use where `notes` says so.
 pub(crate) fn interface(machine: Machine, compiler: &Compiler, notes: Notes) -> Result<PathBuf, Failure> {
+    linked(machine, compiler, notes, Probe::Interface)
+}
+
+fn linked(machine: Machine, compiler: &Compiler, notes: Notes, probe: Probe) -> Result<PathBuf, Failure> {
     let target = machine.target.ok_or_else(|| Failure::Failed("the host has no image of the interface".into()))?;
     let linker = cross::linker().ok_or_else(|| Failure::Failed("no rust-lld to link the interface".into()))?;
     let archive = archive::build(target, compiler, notes)?;
-    let link = Link { machine, probe: Probe::Interface, archive: &archive, linker: &linker };
+    let link = Link { machine, probe, archive: &archive, linker: &linker };
     let found = link.findings()?;
     if found.is_empty() {
-        return Ok(archive.with_extension("elf"));
+        return Ok(link.image());
     }
     Err(Failure::Failed(format!("the interface for {target} holds what it must not: {}", found.join(" "))))
 }
 
 fn build(machine: Machine, compiler: &Compiler, probe: Probe) -> Result<PathBuf, Failure> {
     let features = match (probe, machine.target) {
-        (Probe::Interface, Some(target)) => return archive::build(target, compiler, Notes::None),
+        (Probe::Interface | Probe::Pool, Some(target)) => return archive::build(target, compiler, Notes::None),
         (Probe::Planted, _) => "image,planted",
         _ => "image",
     };
@@ -195,11 +234,15 @@ struct Link<'a> {
 }
 
 impl Link<'_> {
+    fn image(&self) -> PathBuf {
+        self.archive.with_extension(if self.probe == Probe::Pool { "pool.elf" } else { "elf" })
+    }
+
     /// Everything but what no exported function reaches.
     fn command(&self) -> Command {
         let mut command = Command::new(self.linker);
         command.args(["-flavor", "gnu", "-m", self.machine.emulation, "--gc-sections", "-e", "0"]);
-        command.arg(self.archive).arg("-o").arg(self.archive.with_extension("elf"));
+        command.arg(self.archive).arg("-o").arg(self.image());
         for entry in entries(self.probe) {
             command.args(["-u", entry]);
         }

@@ -292,7 +292,8 @@ impl State<'_> {
     }
 
     /// Whether a call begins; else its stage says why not.
-    #[inline(always)]
+    #[cfg_attr(feature = "compact", inline(never))]
+    #[cfg_attr(not(feature = "compact"), inline(always))]
     fn may_begin(&mut self, verb: Verb, call: &mut Call) -> bool {
         let stream = match self.facts.order.find_stream(call.stream) {
             Ok(stream) => stream,

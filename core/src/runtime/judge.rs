@@ -86,8 +86,10 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         mut f: impl FnMut(Candidate),
     ) -> Result<Outlook, MallocError> {
         let request = Request { pool, stream, asked: size, label: LabelId::NONE };
-        let admit =
-            |state: &State<'a>| Ok::<_, MallocError>(request.admit(&state.facts.order, &state.facts.pools)?.ask);
+        let admit = |state: &State<'a>| {
+            let Facts { order, pools, .. } = &state.facts;
+            request.admit(order, pools).map(|admitted| admitted.ask).ok_or_else(|| request.why_not(order, pools))
+        };
         let outlook = self.enter(|state| Ok::<_, MallocError>(outlook(&admit(state)?, &state.facts)))?;
         let mut from = Place::default();
         loop {

@@ -14,6 +14,7 @@ use super::state::{Lay, completion};
 use super::{Action, Outcome, Plan, State, Step};
 use crate::driver::{Completion, DriverErrorKind};
 use crate::error::{ArenaFull, MallocError, OutOfMemory, Unusable};
+use crate::facts::Facts;
 use crate::growth::Growth;
 use crate::order::{Flight, Level};
 use crate::plant::{self, Plant};
@@ -28,7 +29,6 @@ const SLOTS: usize = 4;
 
 /// The driver call that was asked for last.
 #[derive(Debug)]
-#[cfg_attr(feature = "compact", repr(u32))]
 enum Doing {
     Nothing,
     Laying(Lay),
@@ -209,16 +209,15 @@ impl Malloc {
     /// Whether nothing speaks against the call; else it is refused.
     #[inline(never)]
     fn admit(&mut self, state: &State<'_>) -> bool {
-        match self.request.admit(&state.facts.order, &state.facts.pools) {
-            Ok(admitted) => {
-                self.ask = admitted.ask;
-                true
-            }
-            Err(error) => {
-                self.doing = Doing::Refused(error);
-                false
+        let Facts { order, pools, .. } = &state.facts;
+        match self.request.admit(order, pools) {
+            Some(admitted) => self.ask = admitted.ask,
+            None => {
+                self.doing = Doing::Refused(self.request.why_not(order, pools));
+                return false;
             }
         }
+        true
     }
 
     /// Why the call ended without an address.
@@ -228,6 +227,12 @@ impl Malloc {
             // Not reached: who is refused says why.
             _ => &MallocError::Unusable(Unusable::Busy),
         }
+    }
+
+    /// The call cannot even be made.
+    pub(super) fn refused_by(&mut self, unusable: Unusable) -> &MallocError {
+        self.doing = Doing::Refused(MallocError::Unusable(unusable));
+        self.refusal()
     }
 
     /// Lets go of what the call named, and says in the log why it is refused.

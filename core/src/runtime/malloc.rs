@@ -39,42 +39,36 @@ pub(super) struct Admitted<'f> {
 impl Request {
     /// Checks everything that the malloc names. Changes nothing.
     #[inline(always)]
-    pub(super) fn admit<'f>(
-        self,
-        order: &'f Order<'_>,
-        pools: &'f Slots<'_, PoolSlot>,
-    ) -> Result<Admitted<'f>, MallocError> {
-        let (stream, pool) = (order.find_stream(self.stream)?, pool::find(pools, self.pool)?);
+    pub(super) fn admit<'f>(self, order: &'f Order<'_>, pools: &'f Slots<'_, PoolSlot>) -> Option<Admitted<'f>> {
+        let (stream, pool) = (order.find_stream(self.stream).ok()?, pool::find(pools, self.pool).ok()?);
         let (on, of) = (order.stream(stream), pools.get(pool));
         let ask = Ask::new((pool, of), stream, self.asked);
         // What overflows is 0 here, and 0 wraps to the largest number.
-        if on.device != of.device || on.capturing || ask.size.wrapping_sub(1) >= of.limit {
-            return Err(why_not(self.asked, (self.stream, on), (self.pool, of)));
-        }
-        Ok(Admitted { ask, on })
+        let barred = on.device != of.device || on.capturing || ask.size.wrapping_sub(1) >= of.limit;
+        (!barred).then_some(Admitted { ask, on })
     }
-}
 
-/// Why a malloc of so many bytes on this stream of this pool cannot be.
-#[cold]
-fn why_not(asked: Bytes, on: (StreamId, &StreamSlot), of: (PoolId, &PoolSlot)) -> MallocError {
-    let ((stream, on), (pool, of)) = (on, of);
-    if asked == Bytes::ZERO {
-        MallocError::ZeroSize
-    } else if on.device != of.device {
-        MallocError::OtherDevice { stream, pool }
-    } else if on.capturing {
-        MallocError::Capturing(stream)
-    } else if asked.round_up(Bytes(of.alignment)).is_none() {
-        MallocError::Overflow { requested: asked }
-    } else {
-        MallocError::AboveLimit { requested: asked, limit: Bytes(of.limit) }
+    /// Why it is not admitted. Found out apart: the error is large, and every malloc would have room for it on its stack.
+    #[cold]
+    pub(super) fn why_not(self, order: &Order<'_>, pools: &Slots<'_, PoolSlot>) -> MallocError {
+        let Self { stream, pool, asked, .. } = self;
+        let found =
+            order.find_stream(stream).and_then(|on| Ok((order.stream(on), pools.get(pool::find(pools, pool)?))));
+        match found {
+            Err(bad) => MallocError::BadId(bad),
+            Ok(_) if asked == Bytes::ZERO => MallocError::ZeroSize,
+            Ok((on, of)) if on.device != of.device => MallocError::OtherDevice { stream, pool },
+            Ok((on, _)) if on.capturing => MallocError::Capturing(stream),
+            Ok((_, of)) if asked.round_up(Bytes(of.alignment)).is_none() => MallocError::Overflow { requested: asked },
+            Ok((_, of)) => MallocError::AboveLimit { requested: asked, limit: Bytes(of.limit) },
+        }
     }
 }
 
 impl State<'_> {
     /// The malloc of one block that is usable at once, where nothing else comes first. Otherwise changes nothing.
-    #[inline(always)]
+    #[cfg_attr(feature = "compact", inline(never))]
+    #[cfg_attr(not(feature = "compact"), inline(always))]
     fn malloc_at_once(
         &mut self,
         now: Nanos,
@@ -94,7 +88,8 @@ impl State<'_> {
 
     /// The malloc of the block that the last call freed, if the stream would get it back as it is: the two undo each other.
     /// The malloc must be admitted, and the stream not be tied to others.
-    #[inline(always)]
+    #[cfg_attr(feature = "compact", inline(never))]
+    #[cfg_attr(not(feature = "compact"), inline(always))]
     fn undo_free(&mut self, (pool, stream): (PoolId, StreamId), (asked, label): (Bytes, LabelId)) -> Option<DevicePtr> {
         let slot = self.freeing.block.slot()?;
         if self.freeing.stream != stream.slot() {
@@ -125,7 +120,7 @@ impl State<'_> {
     #[inline(never)]
     fn malloc_closest(&mut self, request: Request, patience: Patience) -> Option<DevicePtr> {
         let Facts { blocks, order, pools, .. } = &mut self.facts;
-        let Admitted { ask, on, .. } = request.admit(order, pools).ok()?;
+        let Admitted { ask, on, .. } = request.admit(order, pools)?;
         if patience == Patience::Full && on.wants_marker() {
             return None;
         }
@@ -309,7 +304,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         match self.drive_from(now, &mut plan) {
             Ok(Some(ptr)) => Ok(ptr),
             Ok(None) => Err(refuse(plan.refusal())),
-            Err(unusable) => Err(refuse(&unusable.into())),
+            Err(unusable) => Err(refuse(plan.refused_by(unusable))),
         }
     }
 
@@ -326,6 +321,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     ///
     /// # Errors
     /// What `refuse` makes of it.
+    #[inline(always)]
     pub fn try_malloc_with<E>(
         &self,
         pool: PoolId,
@@ -336,18 +332,19 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         let request = Request { pool, stream, asked: size, label: LabelId::NONE };
         let now = self.now();
         match self.try_malloc_of_one(now, &request) {
-            Some(Some(ptr)) => Ok(ptr),
-            Some(None) => self.try_malloc_by_plan(now, &request, refuse),
-            None => Err(refuse(&Unusable::Busy.into())),
+            Some(ptr) => Ok(ptr),
+            // Where the lock is taken this most likely finds it so, and says it.
+            None => self.try_malloc_by_plan(now, &request, refuse),
         }
     }
 
-    /// As [`malloc_of_one`](Self::malloc_of_one); `None`: the lock is taken.
+    /// As [`malloc_of_one`](Self::malloc_of_one), if the lock is free.
     #[cfg_attr(feature = "compact", inline(never))]
     #[cfg_attr(not(feature = "compact"), inline(always))]
-    fn try_malloc_of_one(&self, now: Nanos, request: &Request) -> Option<Option<DevicePtr>> {
+    fn try_malloc_of_one(&self, now: Nanos, request: &Request) -> Option<DevicePtr> {
         let Request { pool, stream, asked, label } = *request;
-        self.state.try_with(|state| state.malloc_at_once(now, (pool, stream), (asked, label), Patience::None))
+        let of_one = |state: &mut State<'_>| state.malloc_at_once(now, (pool, stream), (asked, label), Patience::None);
+        self.state.try_with(of_one).flatten()
     }
 
     /// A malloc that may need more than one block that is there, without the driver.
@@ -370,7 +367,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         match tried.unwrap_or(Err(Unusable::Busy)) {
             Ok(Some(ptr)) => Ok(ptr),
             Ok(None) => Err(refuse(plan.refusal())),
-            Err(unusable) => Err(refuse(&unusable.into())),
+            Err(unusable) => Err(refuse(plan.refused_by(unusable))),
         }
     }
 }

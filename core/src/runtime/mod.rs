@@ -320,6 +320,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     fn drive_from<P: Plan>(&self, mut now: Nanos, plan: &mut P) -> Result<P::Output, Unusable> {
         let (mut entered, mut done) = (false, None);
         loop {
+            let mut step = Step::Wait;
             let held = self.hold_at(now, |state, now| {
                 if entered {
                     state.resume(now);
@@ -329,10 +330,13 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
                 if let Some((kind, outcome)) = &done {
                     state.count(*kind, outcome);
                 }
-                Ok(plan.advance(state, done.map(|(_, outcome)| outcome)))
+                // Put where it is read: handed on, a step would be on the stack several times.
+                step = plan.advance(state, done.map(|(_, outcome)| outcome));
+                Ok(())
             });
             (entered, done) = (true, None);
-            match held.unwrap_or(Err(Unusable::Busy))? {
+            held.unwrap_or(Err(Unusable::Busy))?;
+            match step {
                 Step::Done(output) => return Ok(output),
                 Step::Wait => L::relax(),
                 Step::Do(action) => done = Some((action.kind(), self.perform(&action))),

@@ -12,7 +12,7 @@ use crate::plant::{self, Plant};
 use crate::policy::{Attribute, Destroy, PoolConfig, Tuning};
 use crate::pool::{Device, PoolSlot, Standing};
 use crate::trace::{Record, Sink, Verb};
-use crate::units::{Bytes, DevicePtr};
+use crate::units::{Bytes, DevicePtr, log2};
 
 /// Why a device could not be looked up.
 pub(super) enum DeviceError {
@@ -91,7 +91,7 @@ impl Shape {
 /// How many times the limit is reserved as addresses: 1 + half of log2 of the number of granules, which is what a pool of
 /// whole granules needs in the worst case (Robson 1974), rounded up.
 fn address_factor(granules: u64) -> u64 {
-    u64::from(granules.max(1).ilog2()).div_ceil(2).saturating_add(1)
+    u64::from(log2(granules)).div_ceil(2).saturating_add(1)
 }
 
 impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {

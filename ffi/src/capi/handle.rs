@@ -41,7 +41,8 @@ pub(crate) trait Handles {
     /// The number of its runtime.
     fn serial(&self) -> u64;
 
-    /// The id in a handle, if it is of this kind and of this runtime.
+    /// The id in a handle, if it is of this kind and of this runtime. Not inlined: most calls name several.
+    #[inline(never)]
     fn accept(&self, kind: Kind, id: u64, owner: u64) -> Result<u64, Failure> {
         let name = kind.name();
         let bad = |text| Err(Failure::new(s::WEIR_BAD_HANDLE, text));

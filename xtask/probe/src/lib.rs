@@ -125,6 +125,12 @@ pub extern "C" fn probe_new(storage: &'static mut Static, into: &mut MaybeUninit
     into.write(Shared::new(storage.arenas(), Board, Wire));
 }
 
+/// The same where it stays.
+#[unsafe(no_mangle)]
+pub extern "C" fn probe_new_in(storage: &'static mut Static, into: &mut MaybeUninit<Threads>) {
+    Threads::new_in(into, storage.arenas(), Board, Wire);
+}
+
 /// The fault that the check must find: an index that nobody has checked.
 #[cfg(feature = "planted")]
 #[unsafe(no_mangle)]

@@ -124,6 +124,7 @@ fn figures(measured: &Measured) -> Vec<Figure> {
     let deepest = measured.stack.first().map_or(0, |depth| depth.bytes);
     vec![
         Figure { name: "thumbv7em_text_bytes", value: measured.text as f64 },
+        Figure { name: "thumbv7em_pool_text_bytes", value: measured.pool as f64 },
         Figure { name: "thumbv7em_stack_bytes", value: deepest as f64 },
     ]
 }
@@ -159,6 +160,9 @@ pub(crate) fn regressions(system: &System) -> Result<(), Failure> {
 fn add(value: &mut Value, measured: &Measured) {
     value["thumbv7em_text_bytes"] = json!(measured.text);
     value["thumbv7em_text_limit"] = json!(TEXT_LIMIT);
+    value["thumbv7em_pool_text_bytes"] = json!(measured.pool);
+    let modules: Map<_, _> = measured.modules.iter().map(|(name, bytes)| (name.clone(), json!(bytes))).collect();
+    value["thumbv7em_pool_text_bytes_by_module"] = Value::Object(modules);
     let stack: Map<_, _> = measured.stack.iter().map(|depth| (depth.name.clone(), json!(depth.bytes))).collect();
     value["thumbv7em_stack_bytes"] = Value::Object(stack);
     value["thumbv7em_stack_limit"] = json!(STACK_LIMIT);
@@ -171,12 +175,16 @@ const TEXT_LIMIT: u64 = 24 << 10;
 const STACK_LIMIT: u64 = 2 << 10;
 
 fn on_bare_metal(measured: &Measured) -> String {
+    let modules: Vec<_> = measured.modules.iter().map(|(name, bytes)| format!("{name} {bytes}")).collect();
     let mut text = format!(
-        "\non {}: {} bytes of code and constants (aim: {TEXT_LIMIT}) for {} functions of weir.h\n\
+        "\non {}: {} bytes of code and constants (aim: {TEXT_LIMIT}) for {} functions of weir.h;\n\
+         {} for a program with one pool, which has its log, streams and events: {}\n\
          stack, without the program's own functions ({} calls through pointers in the image; aim: {STACK_LIMIT} a call):\n",
         measure::TARGET,
         measured.text,
         measured.stack.len(),
+        measured.pool,
+        modules.join(", "),
         measured.indirect.iter().map(|(_, calls)| calls).sum::<usize>(),
     );
     for depth in &measured.stack {

@@ -169,6 +169,7 @@ struct Call {
 }
 
 impl Drop for Call {
+    #[inline(never)]
     fn drop(&mut self) {
         self.place.users.fetch_sub(1, Ordering::Release);
     }
