@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -29,6 +29,10 @@ impl Partial {
     pub fn create(out: &Path) -> io::Result<(Self, File)> {
         if out.metadata().is_ok_and(|there| !there.is_file()) {
             return Ok((Self { names: None }, File::options().write(true).open(out)?));
+        }
+        if out.as_os_str() == "-" {
+            let what = "`-` stands for the standard input; name a file, as ./- is one, or /dev/stdout";
+            return Err(io::Error::new(ErrorKind::InvalidInput, what));
         }
         let target = out.canonicalize().unwrap_or_else(|_| out.to_owned());
         let mut name = target.file_name().unwrap_or(OsStr::new("out")).to_owned();
@@ -122,7 +126,13 @@ pub fn bytes(out: &Path, bytes: &[u8]) -> Result<(), (PathBuf, io::Error)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::ErrorKind;
+
+    #[test]
+    fn a_dash_is_no_file_to_write() {
+        let (path, error) = bytes(Path::new("-"), b"bytes").expect_err("no file");
+        assert_eq!((path.as_path(), error.kind()), (Path::new("-"), ErrorKind::InvalidInput));
+        assert!(!Path::new("-").exists());
+    }
 
     #[test]
     fn a_failure_leaves_the_old_file_and_nothing_else() {

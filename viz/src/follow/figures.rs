@@ -4,10 +4,10 @@ use crate::scene::ticks::bytes;
 use foldhash::HashMap;
 use std::fmt;
 use weir::id::{AllocId, DeviceId, PoolId};
-use weir::trace::{Record, Stamped};
+use weir::trace::{Record, Stamped, Verb};
 use weir::units::{Bytes, MIB, Nanos};
 
-/// What a log adds up to so far. O(1) a record; the memory is that of the live blocks.
+/// What a log adds up to so far. O(1) a record, but for a pool's end: O(live blocks); the memory is that of these.
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
     /// Records, definitions not counted.
@@ -29,7 +29,10 @@ pub struct Figures {
     /// Refused mallocs.
     pub refused: u64,
     begun: Option<Nanos>,
-    live: HashMap<AllocId, u64>,
+    /// Live blocks: the pool, and its bytes.
+    live: HashMap<AllocId, (PoolId, u64)>,
+    /// Granules that a pool holds beside what is mapped.
+    undestroyed: HashMap<PoolId, u32>,
     granules: HashMap<DeviceId, u64>,
     device: HashMap<PoolId, DeviceId>,
 }
@@ -49,15 +52,15 @@ impl Figures {
             Record::PoolDef { pool, config, .. } => {
                 self.device.insert(pool, config.device);
             }
-            Record::Malloc { id, given, .. } => {
+            Record::Malloc { id, pool, given, .. } => {
                 self.mallocs += 1;
-                self.live.insert(id, given.0);
+                self.live.insert(id, (pool, given.0));
                 self.used = Bytes(self.used.0.saturating_add(given.0));
             }
             Record::Free { id, .. } => {
                 self.frees += 1;
                 // One from before the log, or a double free, takes nothing away.
-                let given = self.live.remove(&id).unwrap_or(0);
+                let given = self.live.remove(&id).map_or(0, |block| block.1);
                 self.used = Bytes(self.used.0.saturating_sub(given));
             }
             Record::Mapped { pool, granules, .. } | Record::MappedInOrder { pool, granules, .. } => {
@@ -66,7 +69,16 @@ impl Figures {
             Record::Unmapped { pool, granules, .. } | Record::UnmappedInOrder { pool, granules, .. } => {
                 self.reserved = Bytes(self.reserved.0.saturating_sub(self.bytes(pool, granules)));
             }
-            Record::OutOfMemory { .. } => self.refused += 1,
+            Record::Undestroyed { pool, granules } => {
+                let before = self.undestroyed.insert(pool, granules).unwrap_or(0);
+                let held = self.reserved.0.saturating_add(self.bytes(pool, granules));
+                self.reserved = Bytes(held.saturating_sub(self.bytes(pool, before)));
+            }
+            Record::PoolDestroyed { pool, .. } => {
+                let ended = self.live.extract_if(|_, block| block.0 == pool).map(|(_, block)| block.1).sum();
+                self.used = Bytes(self.used.0.saturating_sub(ended));
+            }
+            Record::OutOfMemory { .. } | Record::Refused { verb: Verb::Malloc, .. } => self.refused += 1,
             _ => {}
         }
         self.peak_used = self.peak_used.max(self.used);
@@ -91,5 +103,28 @@ impl fmt::Display for Figures {
             "{seconds:.3} s  {records} records  used {used} (peak {peak_used})  reserved {reserved} (peak {peak_reserved})  \
              {mallocs} mallocs  {frees} frees  {refused} refused"
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source;
+
+    const LOG: &str = "\
+weir-log version=1
+number=0 time=0 record=malloc pool=0 stream=0 seq=1 id=1 asked=512 given=512 offset=0 source=grow label=0 points=- epoch=0
+number=1 time=1 record=malloc pool=1 stream=0 seq=2 id=2 asked=512 given=1024 offset=0 source=grow label=0 points=- epoch=0
+number=2 time=2 record=refused verb=malloc pool=0 stream=0 size=0 reason=zero_size
+number=3 time=3 record=pool_destroyed pool=1 leaked=1024
+";
+
+    #[test]
+    fn what_ends_with_its_pool_is_live_no_more_and_every_refused_malloc_counts() {
+        let opened = source::read("log", LOG.as_bytes()).expect("a log");
+        let mut figures = Figures::default();
+        (0..opened.model.events.len())
+            .for_each(|at| figures.push(&opened.model.record(crate::model::EventIx::next_of(at))));
+        assert_eq!((figures.used, figures.peak_used, figures.refused), (Bytes(512), Bytes(1536), 1));
     }
 }
