@@ -78,7 +78,7 @@ fn forget(places: &mut [u64], id: u64) {
 /// A runtime in the program's storage.
 pub(crate) struct Instance {
     serial: u64,
-    runtime: Inner,
+    runtime: &'static Inner,
     known: Mutex<Known>,
 }
 
@@ -131,25 +131,22 @@ impl Claim {
         Err(Failure::new(s::WEIR_CAPACITY, "all places for runtimes are taken"))
     }
 
-    /// Makes a runtime known.
+    /// Makes a runtime, and makes it known. It is put together where it stays: it would not fit the stack.
     ///
     /// # Safety
-    /// `at` is good for an `Instance`, and nobody else touches it, until the runtime is destroyed.
+    /// Both places are good for what they are to hold, and nobody else touches them, until the runtime is destroyed.
     pub(super) unsafe fn open(
         self,
-        at: NonNull<Instance>,
-        parts: (Arenas<'static>, AnyDriver, PageSink),
+        (at, runtime): (NonNull<Instance>, NonNull<Inner>),
+        (arenas, driver, sink): (Arenas<'static>, AnyDriver, PageSink),
         known: Known,
     ) {
-        let (arenas, driver, sink) = parts;
-        // Field by field: the whole would be put together on the stack first.
+        // SAFETY: as the caller promised; nothing need be there yet.
+        let runtime: &'static mut MaybeUninit<Inner> = unsafe { runtime.cast().as_mut() };
+        let runtime = Inner::new_in(runtime, arenas, driver, sink);
+        let instance = Instance { serial: self.handle.id, runtime, known: Mutex::new(known) };
         // SAFETY: as the caller promised.
-        unsafe { (&raw mut (*at.as_ptr()).serial).write(self.handle.id) };
-        // SAFETY: as above.
-        unsafe { (&raw mut (*at.as_ptr()).known).write(Mutex::new(known)) };
-        // SAFETY: as above; the room need not hold a runtime yet.
-        let runtime = unsafe { &mut *(&raw mut (*at.as_ptr()).runtime).cast::<MaybeUninit<Inner>>() };
-        Inner::new_in(runtime, arenas, driver, sink);
+        unsafe { at.write(instance) };
         self.place.instance.store(at.as_ptr(), Ordering::Relaxed);
         self.place.users.store(0, Ordering::Release);
         core::mem::forget(self);
@@ -210,8 +207,8 @@ pub(super) fn end(runtime: weir_runtime) -> Result<(), Failure> {
 }
 
 impl Instance {
-    pub(crate) fn runtime(&self) -> &Inner {
-        &self.runtime
+    pub(crate) const fn runtime(&self) -> &Inner {
+        self.runtime
     }
 
     /// Whoever gave a table makes its streams.

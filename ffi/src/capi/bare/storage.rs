@@ -3,7 +3,7 @@
 use super::arguments::{check_size, input, output};
 use super::driver::AnyDriver;
 use super::failure::{Failure, guard};
-use super::instance::{Claim, Instance, Known, PageSink};
+use super::instance::{Claim, Inner, Instance, Known, PageSink};
 use super::life::capacities;
 use super::pressure::Hook;
 use crate::bindings::{WEIR_RUNTIME_BYTES, weir_config, weir_driver_ops, weir_runtime, weir_status as s};
@@ -17,7 +17,8 @@ use weir::units::Seq;
 use weir::{Arenas, Capacities};
 
 // What the header's macro counts for a runtime beside its arenas.
-const _: () = assert!(size_of::<Instance>() + size_of::<Singles>() + 512 <= WEIR_RUNTIME_BYTES as usize);
+const _: () =
+    assert!(size_of::<Instance>() + size_of::<Inner>() + size_of::<Singles>() + 512 <= WEIR_RUNTIME_BYTES as usize);
 
 /// Storage that nobody else uses, given out from its beginning.
 struct Carver {
@@ -112,7 +113,7 @@ pub unsafe extern "C" fn weir_create_static(
         let at = NonNull::new(storage.cast()).ok_or(Failure::invalid("`storage` is null"))?;
         let mut carver = Carver { at, left: bytes };
         let small = || Failure::new(s::WEIR_CAPACITY, "`storage` is smaller than WEIR_STORAGE_BYTES");
-        let place = carver.room::<Instance>(1).ok_or_else(small)?;
+        let places = (carver.room(1).ok_or_else(small)?, carver.room(1).ok_or_else(small)?);
         let (pools, streams) = (wanted.pools, wanted.streams);
         let known = Known::new(carver.slots(pools).ok_or_else(small)?, carver.slots(streams).ok_or_else(small)?);
         let arenas = carver.arenas(Capacities { pages, ..wanted }).ok_or_else(small)?;
@@ -121,8 +122,8 @@ pub unsafe extern "C" fn weir_create_static(
         let claim = Claim::take()?;
         let handle = claim.handle;
         let driver = AnyDriver { table, pressure: Hook::new(handle) };
-        // SAFETY: the room is for one instance, and the program promised that the storage is the runtime's.
-        unsafe { claim.open(place, (arenas, driver, sink), known) };
+        // SAFETY: there is room for one of each, and the program promised that the storage is the runtime's.
+        unsafe { claim.open(places, (arenas, driver, sink), known) };
         runtime.write(handle);
         Ok(())
     })
