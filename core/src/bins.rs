@@ -122,7 +122,7 @@ impl<'a> Heads<'a> {
     /// The head of a size in units: monotone; sizes of fewer units than an octave has steps have one each.
     #[inline]
     pub(crate) fn of_size(&self, units: u64) -> usize {
-        let above = log2(units).saturating_sub(self.steps);
+        let above = log2(units | 1).saturating_sub(self.steps);
         let bin = (u64::from(above) << self.steps).wrapping_add(units >> above);
         (bin as usize).min((self.width * 64).wrapping_sub(1))
     }

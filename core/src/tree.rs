@@ -56,7 +56,7 @@ impl Key {
         } else if self.tie != other.tie {
             (64 + log2(self.tie ^ other.tie), other.tie > self.tie)
         } else {
-            (log2(self.at ^ other.at), other.at >= self.at)
+            (log2((self.at ^ other.at) | 1), other.at >= self.at)
         }
     }
 
