@@ -432,16 +432,15 @@ impl Grow {
     /// What cannot be unmapped now stays where it is, offered to nobody, until a release tries again.
     #[inline(never)]
     fn set_aside(&mut self, state: &mut State<'_>) {
-        let granularity = state.facts.pool(self.pool).granularity;
         if self.ordered {
             let after = state.tick_after(self.stream);
             state.facts.set_points(self.run, Points::one(after));
         }
         state.facts.set_aside(self.run);
         self.log_undo(state);
+        let granularity = state.facts.pool(self.pool).granularity;
         let granules = Bytes(self.at.wrapping_sub(self.growth.from)).units(Bytes(granularity)) as u32;
-        let pool = state.facts.pool_id(self.pool);
-        state.record(Record::Quarantined { pool, granules });
+        state.log_quarantined(self.pool, granules);
         self.at = self.growth.from;
     }
 

@@ -347,9 +347,15 @@ impl State<'_> {
     #[inline(never)]
     pub(super) fn quarantine(&mut self, slot: usize, granule: usize, after: Mark) {
         self.facts.granules.quarantine(granule, after);
-        let pool = self.facts.pool_id(slot);
-        self.record(Record::Quarantined { pool, granules: 1 });
+        self.log_quarantined(slot, 1);
         self.log_undestroyed(slot);
+    }
+
+    /// A function of its own: no stack holds a record beside another one.
+    #[inline(never)]
+    pub(super) fn log_quarantined(&mut self, slot: usize, granules: u32) {
+        let pool = self.facts.pool_id(slot);
+        self.record(Record::Quarantined { pool, granules });
     }
 
     #[inline(never)]
