@@ -196,7 +196,7 @@ impl Model {
     /// Whether that was done.
     #[must_use]
     pub fn has_sums(&self, pool: PoolIx, by: Summed) -> bool {
-        by == Summed::Stream || self.pool(pool).summaries[by as usize - 1].get().is_some()
+        self.pool(pool).summaries[by as usize].get().is_some()
     }
 
     /// What is to be drawn of a pool for the records `from..to`: allocations one by one, but for those that `fine` says
