@@ -8,9 +8,12 @@ impl View {
     /// Whether that is at hand; else [`build`](super::build) works it out, which takes a walk over all records.
     #[must_use]
     pub fn is_ready(&self, model: &Model) -> bool {
+        if self.pool.at() >= model.pools.len() {
+            return true;
+        }
         let stacked = self.stack.is_none_or(|by| model.has_groups(self.pool, by));
         let colored = self.page != Page::Addresses || model.has_sums(self.pool, self.color.summed());
-        self.pool.at() >= model.pools.len() || (stacked && colored)
+        stacked && colored
     }
 
     /// Works it out. O(n) in the log's records.
