@@ -249,25 +249,30 @@ fn holes_in_a_log_leave_a_sound_model() {
     }
 }
 
-/// An undoing is written before the driver does it: what the driver refuses to unmap stays, the lowest granules of it.
+/// What an undoing could not unmap stays mapped; what is unmapped and could not be destroyed stays reserved until it goes.
 #[test]
-fn what_an_undoing_could_not_unmap_stays_mapped() {
+fn what_the_driver_refuses_to_take_back_stays_reserved() {
     let mut tape = Tape::begin(1 << 40, 0, 1);
     let failed = |call| Record::DriverFailed { error: DriverError { call, code: -1, kind: DriverErrorKind::Failed } };
+    let last = |tape: &Tape| EventIx(tape.records.last().map_or(0, |last| last.number) as u32);
     tape.map(4 * GRANULE, 3);
-    tape.unmap(4 * GRANULE, 3, UnmapReason::Undo);
+    let mapped = last(&tape);
     tape.push(failed(DriverCall::Unmap));
+    tape.unmap(6 * GRANULE, 1, UnmapReason::Undo);
     tape.push(Record::Quarantined { pool: POOL, granules: 2 });
-    // The last record's place, among those that are no definitions.
-    let kept = tape.records.last().map_or(0, |last| last.number) as u32;
-    // One that could not be destroyed is not mapped, whatever was undone before.
+    let undone = last(&tape);
     tape.push(failed(DriverCall::Destroy));
+    tape.unmap(4 * GRANULE, 1, UnmapReason::Trim);
     tape.push(Record::Quarantined { pool: POOL, granules: 1 });
-    tape.unmap(4 * GRANULE, 2, UnmapReason::Undo);
+    tape.push(Record::Undestroyed { pool: POOL, granules: 1 });
+    let kept = last(&tape);
+    tape.push(Record::Undestroyed { pool: POOL, granules: 0 });
+    let gone = last(&tape);
+    tape.unmap(5 * GRANULE, 1, UnmapReason::Trim);
     let model = Model::of(tape.records.iter().copied());
     assert!(model.oddities.is_empty(), "{:?}", model.oddities);
-    let reserved = |record: u32| model.state(PoolIx(0), EventIx(record)).reserved;
-    assert_eq!([kept - 2, kept, kept + 2, kept + 3].map(reserved), [0, 2 * GRANULE, 2 * GRANULE, 0]);
+    let reserved = |record| model.state(PoolIx(0), record).reserved / GRANULE;
+    assert_eq!([mapped, undone, kept, gone, last(&tape)].map(reserved), [3, 2, 2, 1, 0]);
 }
 
 #[test]
