@@ -218,5 +218,5 @@ fn a_training_loop_of_two_streams_moves_next_to_nothing() {
     println!("{maps} maps and unmaps in {calls} mallocs and frees; reserved {reserved}, used {used}");
     assert!(maps * 1000 < 10 * calls, "{maps} maps and unmaps in {calls} mallocs and frees");
     // Where blocks are cut as they lie it is 156 in 1,000, and 16 percent beyond the peak.
-    assert!(reserved * 100 < used * 105, "{reserved} of {used}");
+    assert!(reserved * 100 < used * 104, "{reserved} of {used}");
 }

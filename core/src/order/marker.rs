@@ -79,6 +79,8 @@ impl Order<'_> {
         let seq = self.tick(stream);
         self.chain_marker(slot, stream, seq);
         self.write_action(Mark { stream, seq }, Table::Markers, slot);
+        let owner = self.streams.get_mut(stream);
+        owner.shared = owner.shared.max(seq);
         Some((slot, seq))
     }
 
@@ -233,9 +235,6 @@ impl Order<'_> {
     /// The driver queued a wait for a pinned marker, or refused to.
     pub(crate) fn end_marker_wait(&mut self, stream: usize, slot: usize, accepted: bool) {
         if accepted {
-            let MarkerState { stream: of, seq, .. } = *self.markers.get(slot);
-            let owner = self.streams.get_mut(of as usize);
-            owner.shared = owner.shared.max(seq);
             self.learn(stream, Table::Markers, slot);
             if plant::on(Plant::MarkerCoversAll) {
                 self.overhear(stream, self.markers.get(slot).stream as usize);
@@ -270,8 +269,10 @@ impl Order<'_> {
                 if marker.phase == Phase::Unused || marker.stream as usize != stream || marker.prev != before.0 {
                     return Err("order: a stream's markers are linked both ways");
                 }
-                if marker.seq <= before.1 || marker.seq > owner.head {
-                    return Err("order: markers stand one behind the other");
+                if marker.seq <= before.1 || marker.seq > owner.shared {
+                    return Err(
+                        "order: markers stand one behind the other, and are counted in their stream's `shared`",
+                    );
                 }
                 (count, before) = (count + 1, (Link::to(slot), marker.seq));
             }

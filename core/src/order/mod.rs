@@ -77,8 +77,7 @@ pub struct StreamSlot {
     pub(crate) seen: Seq,
     /// Complete, and weir knows; never below `seen`.
     pub(crate) known: Seq,
-    /// The latest position that anybody else's clock, a recorded event or `known` covers. A marker counts where somebody
-    /// learnt by it: else the free memory of a stream would lie in as many pieces as there are markers between its frees.
+    /// The latest position that anybody else's clock, a recorded event, a marker or `known` covers.
     pub(crate) shared: Seq,
     /// The latest free or use that no marker covers.
     pub(crate) open: Seq,
