@@ -1,5 +1,4 @@
-//! Arenas for a runtime. Apart from the core, which
-//! allocates nothing, and below the drivers and the viewer, which both give runtimes such arenas.
+//! Arenas for a runtime.
 
 use weir::slots::{
     Bins, Block, ClockRows, Empty, EventSlot, Granule, HeadWord, Link, MarkerState, Name, PoolSlot, Singles,

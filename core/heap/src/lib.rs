@@ -1,4 +1,5 @@
-//! Memory for [`weir`] from the process's heap, for hosted builds whose capacities are known at run time.
+//! Memory for [`weir`] from the process's heap, for hosted builds whose capacities are known at run time. Apart from the core,
+//! which allocates nothing, and below the drivers and the viewer, which both make runtimes.
 
 mod arenas;
 #[cfg(feature = "sim")]

@@ -157,13 +157,12 @@ impl Model {
         let wide = self.flows().wide;
         let rest = (from.at()..first * BLOCK).chain(past * BLOCK..to.at());
         rest.for_each(|at| add(self, EventIx::next_of(at), &mut sums, wanted, |rank| group(rank, wide)));
-        let of_pool = |block: &'_ Vec<(Key, Amount)>| {
+        for block in &self.flows().blocks[first..past] {
             let at = block.partition_point(|sum| sum.0.0 < pool);
-            block[at..].iter().take_while(|sum| sum.0.0 == pool).copied().collect::<Vec<_>>()
-        };
-        for (key, amount) in self.flows().blocks[first..past].iter().flat_map(of_pool) {
-            let sum = sums.entry(key).or_default();
-            *sum = sum.and(amount);
+            for (key, amount) in block[at..].iter().take_while(|sum| sum.0.0 == pool) {
+                let sum = sums.entry(*key).or_default();
+                *sum = sum.and(*amount);
+            }
         }
         let streams = u32::try_from(self.streams.len()).unwrap_or(u32::MAX);
         let party = |group: u32| match group {
