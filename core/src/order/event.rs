@@ -1,18 +1,19 @@
 //! Events of the program: what each stands for, and recordings in flight.
 
-use super::{Level, Mark, Order, Table};
-use crate::arena::{Empty, Link};
+use super::{Level, Mark, Order, StreamSlot, Table, what_is_bad};
+use crate::arena::{Empty, Link, Slots};
+use crate::driver::NativeStream;
 use crate::error::{Arena, ArenaFull, BadId};
-use crate::id::{DeviceId, EventId};
+use crate::id::{DeviceId, EventId, StreamId};
 use crate::plant::{self, Plant};
 use crate::units::Seq;
 
 /// One event.
 #[derive(Clone, Copy, Debug)]
 pub struct EventSlot {
-    /// The live event's id, else 0: a call checks an id by one comparison.
+    /// The id, its slot counted from 1, while it names a live event; else the last one's generation alone. So that a call
+    /// checks an id by one comparison.
     key: u64,
-    generation: u32,
     /// Whether the event stands for a recording whose clock is in the row that `page` names.
     recorded: bool,
     /// Two recordings were in flight at once: which came last is unknown. It stands for something, but teaches nothing.
@@ -22,6 +23,8 @@ pub struct EventSlot {
     number: u64,
     /// The number of the recording that the event stands for.
     stands_for: u64,
+    /// The same where that can be learnt from: it is not murky, and no recording is in flux. Else 0.
+    certain: u64,
     /// Recordings between their begin and their end.
     flux: u32,
     /// Other calls in flight that name the event.
@@ -37,12 +40,12 @@ pub struct EventSlot {
 impl Empty for EventSlot {
     const EMPTY: Self = Self {
         key: 0,
-        generation: 0,
         recorded: false,
         murky: false,
         page: false,
         number: 0,
         stands_for: 0,
+        certain: 0,
         flux: 0,
         pins: 0,
         stream: 0,
@@ -53,7 +56,7 @@ impl Empty for EventSlot {
 }
 
 /// A recording, wait or query in flight: what was known before the driver call.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Recording {
     pub(crate) event: usize,
     pub(crate) stream: usize,
@@ -63,12 +66,96 @@ pub(crate) struct Recording {
     steady: bool,
 }
 
+impl Recording {
+    pub(crate) const NONE: Self =
+        Self { event: 0, stream: 0, seq: Seq::ZERO, number: 0, device: DeviceId(0), steady: false };
+}
+
+/// What keeps a record or a wait from beginning.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Hindrance {
+    /// A marker is due on the stream first.
+    MarkerDue,
+    Bad(BadId),
+}
+
+/// Whether a call lays the marker that is due on its stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Marking {
+    /// Before it begins.
+    First,
+    /// It did, or could not.
+    Done,
+}
+
 impl EventSlot {
+    /// Whether the id names the event.
+    #[inline]
+    const fn is(&self, id: EventId) -> bool {
+        self.key == id.raw().wrapping_add(1)
+    }
+
+    const fn is_live(&self) -> bool {
+        self.key as u32 != 0
+    }
+
+    /// How many events had the slot so far.
+    pub(super) const fn generation(&self) -> u32 {
+        (self.key >> 32) as u32
+    }
+
+    /// It stands for nothing any more.
+    const fn forget(&mut self) {
+        (self.recorded, self.certain) = (false, 0);
+    }
+
+    /// A recording was refused: where no other is in flux, the event stands for what it stood for before.
+    const fn settle(&mut self) {
+        if self.flux == 0 && self.recorded && !self.murky {
+            self.certain = self.stands_for;
+        }
+    }
+
     /// Whether the event still stands for what it stood for, so that an answer about it may be published.
     #[inline]
     fn still(&self, look: &Recording) -> bool {
-        look.steady && self.flux == 0 && self.recorded && self.stands_for == look.number
+        look.steady && self.certain == look.number
     }
+
+    /// Notes which recording a call is about, and pins the event.
+    #[inline(always)]
+    fn look(&mut self, event: usize, look: &mut Recording) {
+        self.pins = self.pins.wrapping_add(1);
+        // A first recording that is on its way counts as one: the driver decides whether it came before.
+        let number = if self.recorded { self.stands_for } else { self.number.min(u64::from(self.flux)) };
+        let (stream, seq, device, steady) = (self.stream as usize, self.seq, self.device, self.certain != 0);
+        *look = Recording { event, stream, seq, number, device, steady };
+    }
+}
+
+/// The slots of a stream and an event that a call names.
+#[inline(always)]
+fn named<'o>(
+    (streams, stream): (&'o mut Slots<'_, StreamSlot>, StreamId),
+    (events, event): (&'o mut Slots<'_, EventSlot>, EventId),
+    marking: Marking,
+) -> Result<(&'o mut StreamSlot, &'o mut EventSlot), Hindrance> {
+    let on = match streams.look_mut(stream.slot()) {
+        Some(on) if on.is(stream) => on,
+        on => return Err(Hindrance::Bad(what_is_bad(stream, on.map_or(0, |on| on.generation)))),
+    };
+    if marking == Marking::First && on.wants_marker() {
+        return Err(Hindrance::MarkerDue);
+    }
+    match events.look_mut(event.slot()) {
+        Some(of) if of.is(event) => Ok((on, of)),
+        of => Err(Hindrance::Bad(why_no_event(event, of.map_or(0, |of| of.generation())))),
+    }
+}
+
+#[cold]
+fn why_no_event(id: EventId, latest: u32) -> BadId {
+    if (1..=latest).contains(&id.generation()) { BadId::StaleEvent(id) } else { BadId::UnknownEvent(id) }
 }
 
 impl Order<'_> {
@@ -82,33 +169,26 @@ impl Order<'_> {
         let events = &self.events;
         let slot = self.spare_events.take(events.len(), |slot| events.get(slot).next).ok_or(full)?;
         let event = self.events.get_mut(slot);
-        let id = EventId::new(slot, event.generation.wrapping_add(1));
+        let id = EventId::new(slot, event.generation().wrapping_add(1));
         // Numbers go on from the old tenant's, so that a query in flight of the old one can never publish for the new.
-        *event = EventSlot { key: id.raw(), generation: id.generation(), number: event.number, ..EventSlot::EMPTY };
+        *event = EventSlot { key: id.raw().wrapping_add(1), number: event.number, ..EventSlot::EMPTY };
         Ok(id)
     }
 
     pub(crate) fn destroy_event(&mut self, slot: usize) {
         let event = self.events.get_mut(slot);
-        event.key = 0;
-        event.recorded = false;
+        event.key &= !u64::from(u32::MAX);
+        event.forget();
         self.give_event(slot);
     }
 
     /// The slot of a live event.
     #[inline]
     pub(crate) fn find_event(&self, id: EventId) -> Result<usize, BadId> {
-        let slot = id.slot();
-        let found = slot < self.events.len() && id.generation() != 0 && self.events.get(slot).key == id.raw();
-        if found { Ok(slot) } else { Err(self.why_no_event(id)) }
-    }
-
-    #[cold]
-    fn why_no_event(&self, id: EventId) -> BadId {
-        let slot = id.slot();
-        let latest = if slot < self.events.len() { self.events.get(slot).generation } else { 0 };
-        let ever = (1..=latest).contains(&id.generation());
-        if ever { BadId::StaleEvent(id) } else { BadId::UnknownEvent(id) }
+        match self.events.look(id.slot()) {
+            Some(event) if event.is(id) => Ok(id.slot()),
+            event => Err(why_no_event(id, event.map_or(0, |event| event.generation()))),
+        }
     }
 
     /// A call in flight ended that named the event, and was no recording.
@@ -116,7 +196,7 @@ impl Order<'_> {
     pub(crate) fn unpin_event(&mut self, slot: usize) {
         let event = self.events.get_mut(slot);
         event.pins = event.pins.wrapping_sub(1);
-        if event.key == 0 {
+        if !event.is_live() {
             self.give_event(slot);
         }
     }
@@ -140,23 +220,31 @@ impl Order<'_> {
         slot.wrapping_mul(2).wrapping_add(usize::from(page))
     }
 
-    /// Takes the facts before the driver call: the event is in flux, the clock is kept aside. Both are pinned.
-    #[inline]
-    pub(crate) fn begin_record(&mut self, event: usize, stream: usize, facts: &mut Recording) {
-        let owner = self.streams.get_mut(stream);
-        let (seq, device) = (owner.tick(), owner.device);
-        owner.pins = owner.pins.wrapping_add(1);
+    /// Takes the facts before the driver call: the event is in flux, the clock is kept aside. Both are pinned. Returns
+    /// the driver's name of the stream.
+    #[inline(always)]
+    pub(crate) fn begin_record(
+        &mut self,
+        (event, stream): (EventId, StreamId),
+        marking: Marking,
+        facts: &mut Recording,
+    ) -> Result<NativeStream, Hindrance> {
+        let (on, of) = named((&mut self.streams, stream), (&mut self.events, event), marking)?;
+        let (seq, device, native) = (on.tick(), on.device, on.native);
+        on.pins = on.pins.wrapping_add(1);
         // Raised even if the driver should refuse: it only keeps neighbours apart.
-        owner.shared = seq;
-        let slot = self.events.get_mut(event);
-        slot.number = slot.number.wrapping_add(1);
-        slot.flux = slot.flux.wrapping_add(1);
-        if !slot.recorded {
-            slot.device = device;
+        on.shared = seq;
+        of.number = of.number.wrapping_add(1);
+        of.flux = of.flux.wrapping_add(1);
+        of.certain = 0;
+        if !of.recorded {
+            of.device = device;
         }
-        *facts = Recording { event, stream, seq, number: slot.number, device, steady: slot.flux == 1 };
-        let row = Self::event_row(event, !slot.page);
+        let (event, stream) = (event.slot(), stream.slot());
+        *facts = Recording { event, stream, seq, number: of.number, device, steady: of.flux == 1 };
+        let row = Self::event_row(event, !of.page);
         self.write_action(Mark { stream, seq }, Table::Events, row);
+        Ok(native)
     }
 
     /// The driver accepted or refused. Two recordings of one event at once leave it unknown which came last: then the
@@ -173,7 +261,7 @@ impl Order<'_> {
         owner.pins = owner.pins.wrapping_sub(1);
         let slot = self.events.get_mut(recording.event);
         slot.flux = slot.flux.wrapping_sub(1);
-        let live = slot.key != 0;
+        let live = slot.is_live();
         let alone = recording.steady && slot.number == recording.number || plant::on(Plant::MurkyEvent);
         if accepted {
             slot.device = recording.device;
@@ -184,6 +272,7 @@ impl Order<'_> {
                 slot.recorded = live;
                 slot.murky = false;
                 slot.stands_for = recording.number;
+                slot.certain = if live { recording.number } else { 0 };
                 slot.stream = recording.stream as u32;
                 slot.seq = recording.seq;
                 let row = Self::event_row(recording.event, slot.page);
@@ -194,7 +283,7 @@ impl Order<'_> {
                 slot.murky = true;
                 slot.stands_for = slot.number;
             }
-            (false, _) => {}
+            (false, _) => slot.settle(),
         }
         if !live {
             self.give_event(recording.event);
@@ -204,26 +293,23 @@ impl Order<'_> {
     /// Notes which recording a query or synchronisation of the event is about. It is pinned.
     #[inline]
     pub(crate) fn begin_look(&mut self, event: usize) -> Recording {
-        let slot = self.events.get_mut(event);
-        slot.pins = slot.pins.wrapping_add(1);
-        // A first recording that is on its way counts as one: the driver decides whether it came before.
-        let number = if slot.recorded { slot.stands_for } else { slot.number.min(u64::from(slot.flux)) };
-        Recording {
-            event,
-            stream: slot.stream as usize,
-            seq: slot.seq,
-            number,
-            device: slot.device,
-            steady: slot.flux == 0 && slot.recorded && !slot.murky,
-        }
+        let mut look = Recording::NONE;
+        self.events.get_mut(event).look(event, &mut look);
+        look
     }
 
-    /// The same for a wait; the stream is pinned too.
-    #[inline]
-    pub(crate) fn begin_wait(&mut self, event: usize, stream: usize) -> Recording {
-        let owner = self.streams.get_mut(stream);
-        owner.pins = owner.pins.wrapping_add(1);
-        self.begin_look(event)
+    /// The same for a wait; the stream is pinned too. Returns the driver's name of the stream.
+    #[inline(always)]
+    pub(crate) fn begin_wait(
+        &mut self,
+        (event, stream): (EventId, StreamId),
+        marking: Marking,
+        facts: &mut Recording,
+    ) -> Result<NativeStream, Hindrance> {
+        let (on, of) = named((&mut self.streams, stream), (&mut self.events, event), marking)?;
+        on.pins = on.pins.wrapping_add(1);
+        of.look(event.slot(), facts);
+        Ok(on.native)
     }
 
     /// The driver queued the wait, and the stream comes after all that the event stands for; or it refused to. Returns
@@ -235,7 +321,7 @@ impl Order<'_> {
         let seq = owner.tick();
         let event = self.events.get_mut(look.event);
         event.pins = event.pins.wrapping_sub(1);
-        let (live, still, page) = (event.key != 0, event.still(look), event.page);
+        let (live, still, page) = (event.is_live(), event.still(look), event.page);
         if !live {
             self.give_event(look.event);
         }
@@ -284,7 +370,7 @@ impl Order<'_> {
 
     /// Forgets what an event stands for (a vendor's reset).
     pub(crate) fn reset_event(&mut self, event: usize) {
-        self.events.get_mut(event).recorded = false;
+        self.events.get_mut(event).forget();
     }
 
     /// What an event stands for, for the tests.

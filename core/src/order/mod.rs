@@ -21,7 +21,7 @@ mod spare;
 mod table;
 
 pub use event::EventSlot;
-pub(crate) use event::Recording;
+pub(crate) use event::{Hindrance, Marking, Recording};
 pub(crate) use marker::CoveredBy;
 pub use marker::MarkerState;
 pub(crate) use points::{LAST_SEQ, Mark, PLACES, Points, UNTIL_FREE};
@@ -135,6 +135,12 @@ pub(crate) enum Tie {
 }
 
 impl StreamSlot {
+    /// Whether the id names the stream.
+    #[inline]
+    const fn is(&self, id: StreamId) -> bool {
+        self.key == id.raw().wrapping_add(1)
+    }
+
     /// Whether a marker is due behind its frees and uses.
     #[inline]
     pub(crate) fn wants_marker(&self) -> bool {
@@ -305,7 +311,7 @@ impl<'a> Order<'a> {
     #[inline]
     pub(crate) fn find_stream(&self, id: StreamId) -> Result<usize, BadId> {
         match self.streams.look(id.slot()) {
-            Some(stream) if stream.key == id.raw().wrapping_add(1) => Ok(id.slot()),
+            Some(stream) if stream.is(id) => Ok(id.slot()),
             stream => Err(what_is_bad(id, stream.map_or(0, |stream| stream.generation))),
         }
     }

@@ -1,10 +1,10 @@
 //! A slow, obvious model of clocks, events and markers: full rows, and searches instead of chains. Random calls, of which
 //! several are in flight at once, must leave both with the same knowledge.
 
-use super::{CoveredBy, Level, Mark, Order, OrderArenas, Recording};
+use super::{CoveredBy, Level, Mark, Marking, Order, OrderArenas, Recording};
 use crate::arena::{Empty, Slots};
 use crate::driver::NativeStream;
-use crate::id::DeviceId;
+use crate::id::{DeviceId, EventId, StreamId};
 use crate::order::rows::ClockRows;
 use crate::policy::StreamKind;
 use crate::units::Seq;
@@ -134,6 +134,11 @@ impl Model {
     }
 }
 
+/// The ids of a live event and of a stream.
+fn names(order: &Order<'_>, event: usize, stream: usize) -> (EventId, StreamId) {
+    (EventId::new(event, order.events.get(event).generation()), order.stream_id(stream))
+}
+
 impl Model {
     /// Begins a call.
     fn begin(&mut self, order: &mut Order<'_>) {
@@ -145,8 +150,8 @@ impl Model {
                 let row = self.action(at);
                 let e = &mut self.events[event];
                 (e.number, e.flux) = (e.number + 1, e.flux + 1);
-                let mut facts = Recording::default();
-                order.begin_record(event, slot, &mut facts);
+                let mut facts = Recording::NONE;
+                order.begin_record(names(order, event, slot), Marking::Done, &mut facts).unwrap();
                 assert_eq!((facts.number, facts.seq.0), (e.number, self.streams[at].head));
                 self.flights.push(Flight::Record(facts, e.flux == 1, row));
             }
@@ -154,7 +159,8 @@ impl Model {
                 let e = &mut self.events[event];
                 e.pins += 1;
                 let sure = e.stands_for.filter(|_| e.flux == 0 && !e.murky);
-                let look = order.begin_wait(event, slot);
+                let mut look = Recording::NONE;
+                order.begin_wait(names(order, event, slot), Marking::Done, &mut look).unwrap();
                 self.flights.push(Flight::Wait(at, look, sure));
             }
             4 => self.lay(order, at, slot),

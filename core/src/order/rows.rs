@@ -1,8 +1,8 @@
 //! Rows of clock entries, one entry a stream, most of them zero.
 //!
 //! A stream knows only those that it waited for, by whatever way. So each row has a word that says where entries above
-//! zero may be, and only these are copied or joined: with 64 streams of which 8 know of each other a record takes 315
-//! instructions in all instead of 979, a wait 336 instead of 1,464 (with what else was saved in them; `cargo xtask bench`).
+//! zero may be, and only these are copied or joined: with 64 streams of which 8 know of each other a record takes 292
+//! instructions in all instead of 979, a wait 300 instead of 1,464 (with what else was saved in them; `cargo xtask bench`).
 
 use super::Mark;
 use crate::arena::{note_step, note_stray};
@@ -179,41 +179,14 @@ impl RowMut<'_> {
         // What the row had and the clock has not becomes zero.
         let columns = self.columns().or(clock.columns);
         if columns.shift == 0 && !cfg!(feature = "compact") {
-            self.copy_eights(columns.word, clock.entries);
+            copy_eights(self.entries, clock.entries, columns.word);
         } else {
-            self.copy(columns, clock.entries);
+            copy(self.entries, clock.entries, columns);
         }
         *self.word = clock.columns.word | clock.columns.bit(own.stream);
         if let Some(entry) = self.entries.get_mut(own.stream) {
             *entry = own.seq;
         }
-    }
-
-    /// Copies entries, a bit for each, and those beside them: what is in no column is zero in both rows.
-    #[inline(always)]
-    fn copy_eights(&mut self, word: u64, others: &[Seq]) {
-        let mut left = word;
-        let (entries, _) = self.entries.as_chunks_mut::<EIGHT>();
-        for (entries, others) in entries.iter_mut().zip(others.as_chunks().0) {
-            if left.to_le_bytes()[0] != 0 {
-                note_step();
-                *entries = *others;
-            }
-            left >>= EIGHT;
-            if left == 0 {
-                return;
-            }
-        }
-        // Rows of other lengths have some more.
-        self.copy(Columns { word, shift: 0 }, others);
-    }
-
-    #[inline(never)]
-    fn copy(&mut self, columns: Columns, others: &[Seq]) {
-        columns.each(|column| {
-            *self.entries.get_mut(column)? = *others.get(column)?;
-            Some(())
-        });
     }
 
     /// Joins another row: the element-wise maximum, what either knew.
@@ -235,6 +208,32 @@ impl RowMut<'_> {
     pub(super) fn join_all<'r>(&mut self, others: impl Iterator<Item = Row<'r>>) {
         others.for_each(|other| self.join(other));
     }
+}
+
+/// Copies entries, a bit for each, and those beside them: what is in no column is zero in both rows.
+#[inline(always)]
+fn copy_eights(to: &mut [Seq], from: &[Seq], word: u64) {
+    let mut left = word;
+    for (to, from) in to.as_chunks_mut::<EIGHT>().0.iter_mut().zip(from.as_chunks().0) {
+        if left.to_le_bytes()[0] != 0 {
+            note_step();
+            *to = *from;
+        }
+        left >>= EIGHT;
+        if left == 0 {
+            return;
+        }
+    }
+    // Rows of other lengths have some more.
+    copy(to, from, Columns { word, shift: 0 });
+}
+
+#[inline(never)]
+fn copy(to: &mut [Seq], from: &[Seq], columns: Columns) {
+    columns.each(|column| {
+        *to.get_mut(column)? = *from.get(column)?;
+        Some(())
+    });
 }
 
 /// Columns of a row. A bit stands for `1 << shift` neighbours.

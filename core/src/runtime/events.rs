@@ -5,7 +5,7 @@ use super::{Lock, Runtime, State};
 use crate::driver::{Completion, Driver, DriverError, NativeStream, Target};
 use crate::error::{BadId, OrderError, Unusable};
 use crate::id::{EventId, StreamId};
-use crate::order::{Level, Recording};
+use crate::order::{Hindrance, Level, Marking, Recording};
 use crate::trace::{Record, Sink, Verb};
 
 impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
@@ -75,10 +75,10 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         stream: StreamId,
         perform: impl FnOnce(&Call) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut call = Call::new(event, stream);
-        self.begin_call(&mut call, State::begin_record)?;
+        let (names, mut call) = ((event, stream), Call::NEW);
+        self.begin_call(Verb::Record, names, &mut call, State::begin_record)?;
         let performed = perform(&call);
-        self.commit(|state| state.end_record(&call, performed.is_ok())).map_err(OrderError::from)?;
+        self.commit(|state| state.end_record(names, &call.facts, performed.is_ok())).map_err(OrderError::from)?;
         performed
     }
 
@@ -116,35 +116,48 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
         event: EventId,
         perform: impl FnOnce(&Call) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut call = Call::new(event, stream);
-        self.begin_call(&mut call, State::begin_wait)?;
+        let (names, mut call) = ((event, stream), Call::NEW);
+        self.begin_call(Verb::Wait, names, &mut call, State::begin_wait)?;
         let performed = perform(&call);
-        self.commit(|state| state.end_wait(&call, performed.is_ok())).map_err(OrderError::from)?;
+        self.commit(|state| state.end_wait(names, &call.facts, performed.is_ok())).map_err(OrderError::from)?;
         performed
     }
 
     /// Begins a record or a wait. Where no marker is due before it, which is the rule, the lock is taken once.
     #[inline]
-    fn begin_call(&self, call: &mut Call, begin: impl Fn(&mut State<'a>, &mut Call)) -> Result<(), OrderError> {
-        loop {
-            self.enter(|state| {
-                begin(state, call);
-                Ok::<_, OrderError>(())
-            })?;
-            if matches!(call.stage, Stage::Begun) {
-                return Ok(());
-            }
-            // Ends: a call that was behind a marker begins next, or is refused.
-            self.put_off(call)?;
-        }
+    fn begin_call(
+        &self,
+        verb: Verb,
+        names: Names,
+        call: &mut Call,
+        begin: impl FnOnce(&mut State<'a>, Names, &mut Call),
+    ) -> Result<(), OrderError> {
+        let held = self.hold(|state, now| match state.begin(now) {
+            Ok(()) => begin(state, names, call),
+            Err(unusable) => call.stage = Stage::Refused(unusable.into()),
+        });
+        if matches!(call.stage, Stage::Begun) { Ok(()) } else { self.begin_later(held, verb, names, call) }
+    }
+
+    /// Begins a call that could not at first: behind a marker, or not at all.
+    #[cold]
+    #[inline(never)]
+    fn begin_later(&self, held: Option<()>, verb: Verb, names: Names, call: &mut Call) -> Result<(), OrderError> {
+        self.put_off(held, names, call)?;
+        self.enter(|state| {
+            state.begin_again(verb, names, call);
+            Ok::<_, OrderError>(())
+        })?;
+        if matches!(call.stage, Stage::Begun) { Ok(()) } else { self.put_off(Some(()), names, call) }
     }
 
     /// What hinders a call is done, if it can be.
     #[cold]
-    fn put_off(&self, call: &Call) -> Result<(), OrderError> {
-        match call.stage {
-            Stage::Refused(error) => Err(error),
-            _ => Ok(self.lay_due_marker(call.stream.slot())?),
+    fn put_off(&self, held: Option<()>, (_, stream): Names, call: &Call) -> Result<(), OrderError> {
+        match (held, &call.stage) {
+            (None, _) => Err(Unusable::Busy.into()),
+            (_, Stage::Refused(error)) => Err(*error),
+            _ => Ok(self.lay_due_marker(stream.slot())?),
         }
     }
 
@@ -239,11 +252,12 @@ impl Recorded {
     }
 }
 
-/// A record or a wait: what it names, and once it has begun the facts that were taken and the driver's name of the
-/// stream. It stays where it is, since to hand it on from the lock outwards took 80 instructions.
+/// What a record or a wait names.
+type Names = (EventId, StreamId);
+
+/// A record or a wait: once it has begun, the facts that were taken and the driver's name of the stream. It stays where it
+/// is, since to hand it on from the lock outwards took 80 instructions.
 struct Call {
-    event: EventId,
-    stream: StreamId,
     stage: Stage,
     facts: Recording,
     native: NativeStream,
@@ -259,8 +273,11 @@ enum Stage {
 }
 
 impl Call {
-    fn new(event: EventId, stream: StreamId) -> Self {
-        Self { event, stream, stage: Stage::New, facts: Recording::default(), native: NativeStream(0) }
+    const NEW: Self = Self { stage: Stage::New, facts: Recording::NONE, native: NativeStream(0) };
+
+    #[inline]
+    const fn marking(&self) -> Marking {
+        if matches!(self.stage, Stage::New) { Marking::First } else { Marking::Done }
     }
 }
 
@@ -277,51 +294,49 @@ impl State<'_> {
 
     /// The first half of a record.
     #[cfg_attr(not(feature = "compact"), inline(always))]
-    fn begin_record(&mut self, call: &mut Call) {
-        if self.may_begin(Verb::Record, call) {
-            self.facts.order.begin_record(call.event.slot(), call.stream.slot(), &mut call.facts);
-        }
+    fn begin_record(&mut self, names: Names, call: &mut Call) {
+        let begun = self.facts.order.begin_record(names, call.marking(), &mut call.facts);
+        self.note_begun(Verb::Record, call, begun);
     }
 
     /// The first half of a wait.
     #[cfg_attr(not(feature = "compact"), inline(always))]
-    fn begin_wait(&mut self, call: &mut Call) {
-        if self.may_begin(Verb::Wait, call) {
-            call.facts = self.facts.order.begin_wait(call.event.slot(), call.stream.slot());
+    fn begin_wait(&mut self, names: Names, call: &mut Call) {
+        let begun = self.facts.order.begin_wait(names, call.marking(), &mut call.facts);
+        self.note_begun(Verb::Wait, call, begun);
+    }
+
+    /// The first half of either, apart from where it is part of its call.
+    #[cold]
+    #[inline(never)]
+    fn begin_again(&mut self, verb: Verb, names: Names, call: &mut Call) {
+        match verb {
+            Verb::Wait => self.begin_wait(names, call),
+            _ => self.begin_record(names, call),
         }
     }
 
-    /// Whether a call begins; else its stage says why not.
+    /// How far a call came.
     #[cfg_attr(feature = "compact", inline(never))]
     #[cfg_attr(not(feature = "compact"), inline(always))]
-    fn may_begin(&mut self, verb: Verb, call: &mut Call) -> bool {
-        let stream = match self.facts.order.find_stream(call.stream) {
-            Ok(stream) => stream,
-            Err(bad) => return self.refuse_call(verb, call, bad),
-        };
-        if matches!(call.stage, Stage::New) && self.marker_due(stream) {
-            call.stage = Stage::BehindMarker;
-            return false;
+    fn note_begun(&mut self, verb: Verb, call: &mut Call, begun: Result<NativeStream, Hindrance>) {
+        match begun {
+            Ok(native) => (call.native, call.stage) = (native, Stage::Begun),
+            Err(Hindrance::MarkerDue) => call.stage = Stage::BehindMarker,
+            Err(Hindrance::Bad(bad)) => self.refuse_call(verb, call, bad),
         }
-        if let Err(bad) = self.facts.order.find_event(call.event) {
-            return self.refuse_call(verb, call, bad);
-        }
-        call.stage = Stage::Begun;
-        call.native = self.facts.order.stream(stream).native;
-        true
     }
 
     #[cold]
-    fn refuse_call(&mut self, verb: Verb, call: &mut Call, bad: BadId) -> bool {
+    fn refuse_call(&mut self, verb: Verb, call: &mut Call, bad: BadId) {
         call.stage = Stage::Refused(self.refuse_order(verb, None, bad.into()));
-        false
     }
 
     /// The second half of a record.
     #[inline]
-    fn end_record(&mut self, call: &Call, accepted: bool) {
-        self.facts.order.end_record(&call.facts, accepted);
-        let Call { event, stream, facts: Recording { seq, number, .. }, .. } = *call;
+    fn end_record(&mut self, (event, stream): Names, facts: &Recording, accepted: bool) {
+        self.facts.order.end_record(facts, accepted);
+        let Recording { seq, number, .. } = *facts;
         if accepted {
             self.record_frequent(move |_| Record::Recorded { event, stream, seq, number });
         } else {
@@ -331,9 +346,9 @@ impl State<'_> {
 
     /// The second half of a wait.
     #[inline]
-    fn end_wait(&mut self, call: &Call, accepted: bool) {
-        let seq = self.facts.order.end_wait(call.stream.slot(), &call.facts, accepted);
-        let Call { event, stream, facts: Recording { number, .. }, .. } = *call;
+    fn end_wait(&mut self, (event, stream): Names, facts: &Recording, accepted: bool) {
+        let seq = self.facts.order.end_wait(stream.slot(), facts, accepted);
+        let Recording { number, .. } = *facts;
         if accepted {
             self.record_frequent(move |_| Record::Waited { stream, seq, event, number });
         } else {

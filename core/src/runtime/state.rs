@@ -179,7 +179,7 @@ impl<'a> State<'a> {
     pub(super) fn resume(&mut self, now: Nanos) {
         self.set_time(now);
         self.finish_free();
-        self.plain = NOT_PLAIN;
+        self.plain.0 = NOT_PLAIN.0;
     }
 
     /// Whether the bookkeeping can still be trusted.
