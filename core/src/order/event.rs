@@ -144,10 +144,10 @@ impl Order<'_> {
     #[inline]
     pub(crate) fn begin_record(&mut self, event: usize, stream: usize, facts: &mut Recording) {
         let owner = self.streams.get_mut(stream);
-        let (seq, device) = (owner.tick(), owner.device);
+        owner.tick();
+        // Shared even if the driver should refuse: it only keeps neighbours apart.
+        let (seq, device) = (owner.share_all(), owner.device);
         owner.pins = owner.pins.wrapping_add(1);
-        // Raised even if the driver should refuse: it only keeps neighbours apart.
-        owner.shared = seq;
         let slot = self.events.get_mut(event);
         slot.number = slot.number.wrapping_add(1);
         slot.flux = slot.flux.wrapping_add(1);
@@ -251,8 +251,7 @@ impl Order<'_> {
 
     /// A planted fault: the clock takes another stream's head.
     pub(super) fn overhear(&mut self, stream: usize, other: usize) {
-        let head = self.stream(other).head;
-        self.streams.get_mut(other).shared = head;
+        let head = self.streams.get_mut(other).share_all();
         self.clocks.raise(stream, other, head);
     }
 
@@ -270,8 +269,7 @@ impl Order<'_> {
         let spare = !self.events.get(recording.event).page;
         let now = Mark { stream: recording.stream, seq: self.stream(recording.stream).head };
         self.write_action(now, Table::Events, Self::event_row(recording.event, spare));
-        let owner = self.streams.get_mut(recording.stream);
-        owner.shared = owner.head;
+        self.streams.get_mut(recording.stream).share_all();
     }
 
     /// The event is complete: so is everything that it stands for.
