@@ -141,6 +141,67 @@ fn a_handler_gets_the_block_without_a_question() {
     n.b.check();
 }
 
+/// Free neighbours of 4 MiB each that one stream freed, with a marker behind each free, and then a free block of 6 MiB on its own.
+/// Both it and `gate`, which it waits for behind the eighth free, stand still. There is room for nothing more.
+struct Marked {
+    b: Bench,
+    s: StreamId,
+    other: StreamId,
+    gate: StreamId,
+    pool: PoolId,
+    first: DevicePtr,
+    alone: DevicePtr,
+}
+
+impl Marked {
+    fn new(neighbours: u64) -> Self {
+        let b = Bench::new(1);
+        let (s, other, gate, event) = (b.stream(), b.stream(), b.stream(), b.event());
+        // The markers are laid by mallocs of small blocks, which have a granule of their own.
+        let pool = b.pool((4 * neighbours + 12) * MIB, Reuse::EVENT | Reuse::OPPORTUNISTIC);
+        for stream in [s, gate] {
+            b.pause(stream);
+            b.work(stream);
+        }
+        b.rt.record(event, gate).unwrap();
+        let (_guard, _small) = (b.malloc(pool, 2 * MIB, s), b.malloc(pool, 512, s));
+        let blocks: Vec<_> = (0..neighbours).map(|_| b.malloc(pool, 4 * MIB, s)).collect();
+        let (_guard, alone) = (b.malloc(pool, 2 * MIB, s), b.malloc(pool, 6 * MIB, s));
+        for (place, &block) in blocks.iter().enumerate() {
+            b.free(block, s);
+            b.malloc(pool, 512, s);
+            if place == 7 {
+                b.rt.wait(s, event).unwrap();
+            }
+        }
+        b.free(alone, s);
+        b.malloc(pool, 512, s);
+        Self { first: blocks[0], b, s, other, gate, pool, alone }
+    }
+}
+
+#[test]
+fn what_a_stream_freed_is_one_to_it_across_markers() {
+    let m = Marked::new(2);
+    assert_eq!(m.b.malloc(m.pool, 3 * MIB, m.s), m.alone, "6 MiB are closer to 3 than 8");
+    assert_eq!(m.b.malloc(m.pool, 8 * MIB, m.s), m.first);
+}
+
+/// Of sixteen blocks the eight that were freed first are complete. What the stream cuts meanwhile leaves others enough of them.
+#[test]
+fn what_a_stream_joins_it_keeps_from_others_within_bounds() {
+    let m = Marked::new(16);
+    m.b.malloc(m.pool, MIB, m.s);
+    m.b.resume(m.s);
+    m.b.sim().run_all();
+    for _ in 0..4 {
+        m.b.malloc(m.pool, 4 * MIB, m.other);
+    }
+    m.b.resume(m.gate);
+    m.b.sim().run_all();
+    m.b.check();
+}
+
 /// A training loop on two streams: weights stay, optimiser state comes after the first step, activations of other sizes in
 /// each step, gradients go over in buckets that the second stream frees. Once it is warm almost nothing is moved, and
 /// what is reserved is what the peak needs.

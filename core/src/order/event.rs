@@ -230,10 +230,10 @@ impl Order<'_> {
         facts: &mut Recording,
     ) -> Result<NativeStream, Hindrance> {
         let (on, of) = named((&mut self.streams, stream), (&mut self.events, event), marking)?;
-        let (seq, device, native) = (on.tick(), on.device, on.native);
+        on.tick();
+        // Shared even if the driver should refuse: it only keeps neighbours apart.
+        let (seq, device, native) = (on.share_all(), on.device, on.native);
         on.pins = on.pins.wrapping_add(1);
-        // Raised even if the driver should refuse: it only keeps neighbours apart.
-        on.shared = seq;
         of.number = of.number.wrapping_add(1);
         of.flux = of.flux.wrapping_add(1);
         of.certain = 0;
@@ -337,8 +337,7 @@ impl Order<'_> {
 
     /// A planted fault: the clock takes another stream's head.
     pub(super) fn overhear(&mut self, stream: usize, other: usize) {
-        let head = self.stream(other).head;
-        self.streams.get_mut(other).shared = head;
+        let head = self.streams.get_mut(other).share_all();
         self.clocks.raise(stream, other, head);
     }
 
@@ -356,8 +355,7 @@ impl Order<'_> {
         let spare = !self.events.get(recording.event).page;
         let now = Mark { stream: recording.stream, seq: self.stream(recording.stream).head };
         self.write_action(now, Table::Events, Self::event_row(recording.event, spare));
-        let owner = self.streams.get_mut(recording.stream);
-        owner.shared = owner.head;
+        self.streams.get_mut(recording.stream).share_all();
     }
 
     /// The event is complete: so is everything that it stands for.

@@ -235,6 +235,8 @@ impl Order<'_> {
     /// The driver queued a wait for a pinned marker, or refused to.
     pub(crate) fn end_marker_wait(&mut self, stream: usize, slot: usize, accepted: bool) {
         if accepted {
+            let MarkerState { stream: of, seq, .. } = *self.markers.get(slot);
+            self.streams.get_mut(of as usize).tell(seq);
             self.learn(stream, Table::Markers, slot);
             if plant::on(Plant::MarkerCoversAll) {
                 self.overhear(stream, self.markers.get(slot).stream as usize);

@@ -77,7 +77,9 @@ pub struct StreamSlot {
     pub(crate) seen: Seq,
     /// Complete, and weir knows; never below `seen`.
     pub(crate) known: Seq,
-    /// The latest position that anybody else's clock, a recorded event, a marker or `known` covers.
+    /// The latest position that anybody else's clock, a recorded event or `known` covers.
+    pub(crate) told: Seq,
+    /// The same, and that of a marker: somebody may come to know it by that.
     pub(crate) shared: Seq,
     /// The latest free or use that no marker covers.
     pub(crate) open: Seq,
@@ -112,6 +114,7 @@ impl Empty for StreamSlot {
         head: Seq::ZERO,
         seen: Seq::ZERO,
         known: Seq::ZERO,
+        told: Seq::ZERO,
         shared: Seq::ZERO,
         open: Seq::ZERO,
         pending: 0,
@@ -172,9 +175,17 @@ impl StreamSlot {
     }
 
     /// Somebody else comes to know all positions; returns the latest.
-    fn share_all(&mut self) -> Seq {
-        self.shared = self.head;
+    #[inline]
+    pub(super) fn share_all(&mut self) -> Seq {
+        (self.told, self.shared) = (self.head, self.head);
         self.head
+    }
+
+    /// Somebody else comes to know a position.
+    #[inline]
+    pub(super) fn tell(&mut self, seq: Seq) {
+        self.told = self.told.max(seq);
+        self.shared = self.shared.max(seq);
     }
 
     /// Whether the legacy stream's next action comes after all of this stream's work. Only a legacy stream is ever
@@ -348,6 +359,7 @@ impl<'a> Order<'a> {
             // What only weir has learnt of the old tenant stays unseen by the program.
             seen: stream.seen,
             known: stream.head,
+            told: stream.head,
             shared: stream.head,
             // A marker of the old tenant may be on its way yet.
             markers: stream.markers,
@@ -392,7 +404,7 @@ impl<'a> Order<'a> {
     pub(crate) fn retire_stream(&mut self, slot: usize) {
         let stream = self.streams.get_mut(slot);
         if plant::on(Plant::ReusedStreamId) {
-            (stream.known, stream.shared) = (stream.head, stream.head);
+            stream.known = stream.share_all();
         }
         stream.key = 0;
         stream.tenancy = if stream.known == stream.head { Tenancy::Vacant } else { Tenancy::Dying };
@@ -490,7 +502,7 @@ impl<'a> Order<'a> {
         let stream = self.streams.get_mut(slot);
         let seq = seq.min(stream.head);
         stream.known = stream.known.max(seq);
-        stream.shared = stream.shared.max(seq);
+        stream.tell(seq);
         if level == Level::Seen {
             stream.seen = stream.seen.max(seq);
         }
@@ -511,8 +523,8 @@ impl<'a> Order<'a> {
             if stream.seen > stream.known || stream.known > stream.head {
                 return Err("order: seen <= known <= head");
             }
-            if stream.shared > stream.head || stream.known > stream.shared {
-                return Err("order: known <= shared <= head");
+            if stream.shared > stream.head || stream.told > stream.shared || stream.known > stream.told {
+                return Err("order: known <= told <= shared <= head");
             }
             let live = stream.tenancy == Tenancy::Live;
             if stream.key != if live { self.stream_id(slot).raw().wrapping_add(1) } else { 0 } {
@@ -522,8 +534,8 @@ impl<'a> Order<'a> {
                 return Err("order: a vacant slot's work is complete");
             }
             for (other, &seq) in self.clocks.row(slot).entries.iter().enumerate() {
-                if other != slot && seq > self.streams.get(other).shared {
-                    return Err("order: a clock knows no more than `shared` says");
+                if other != slot && seq > self.streams.get(other).told {
+                    return Err("order: a clock knows no more than `told` says");
                 }
             }
         }

@@ -338,13 +338,24 @@ impl Order<'_> {
         true
     }
 
-    /// The later of two positions, in words, where both are of one stream and nobody else knows either.
+    /// The later of two positions, in words, where both are of one stream and nobody else knows either, or will by a marker.
     #[inline]
     pub(crate) fn unknown(&self, a: u64, b: u64) -> Option<Mark> {
+        self.later_beyond(a, b, |stream| stream.shared)
+    }
+
+    /// The later of two positions, in words, where both are of this stream and nobody else knows either.
+    #[inline]
+    pub(crate) fn untold(&self, stream: usize, a: u64, b: u64) -> Option<Mark> {
+        self.later_beyond(a, b, |stream| stream.told).filter(|mark| mark.stream == stream)
+    }
+
+    #[inline(always)]
+    fn later_beyond(&self, a: u64, b: u64, limit: impl FnOnce(&StreamSlot) -> Seq) -> Option<Mark> {
         let (first, second) = (Mark::of_word(a), Mark::of_word(b));
-        let shared = self.stream(first.stream).shared;
-        let unknown = first.stream == second.stream && shared < first.seq && shared < second.seq;
-        unknown.then_some(if a < b { second } else { first })
+        let limit = limit(self.stream(first.stream));
+        let beyond = first.stream == second.stream && limit < first.seq && limit < second.seq;
+        beyond.then_some(if a < b { second } else { first })
     }
 
     /// The points of two neighbours as one block, where no stream loses by it (DESIGN: splitting and merging): written where

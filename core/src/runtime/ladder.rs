@@ -339,10 +339,10 @@ impl Malloc {
     fn before_cut(&mut self, state: &mut State<'_>, choice: Choice) -> Before {
         let Taken::Front(block) = choice.taken else { return Before::Nothing };
         let call = self.number(state);
-        match state.facts.beside(block, self.ask.size, call) {
+        match state.facts.beside(block, (self.ask.size, self.ask.stream), call) {
             Beside::Joins if self.joins < JOINS => {
                 self.joins = self.joins.wrapping_add(1);
-                state.facts.join_beside(block);
+                state.facts.join_beside(block, self.ask.stream);
                 Before::Joined
             }
             Beside::Unknown(question) if self.asks < ASKS && self.patience == Patience::Full => {

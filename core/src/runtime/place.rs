@@ -57,17 +57,17 @@ impl Facts<'_> {
         self.blocks.absorb_next(slot);
     }
 
-    /// The later position of two free neighbours of one class that wait for one position each, of a stream of which nobody
-    /// else knows either: by far the most that merge.
+    /// The positions, in words, of two free neighbours of one class that wait for one position each: by far the most that
+    /// merge.
     #[inline]
-    fn merges_as_one(&self, first: usize, second: usize) -> Option<Mark> {
+    pub(super) fn ones(&self, first: usize, second: usize) -> Option<(u64, u64)> {
         let (a, b) = (self.blocks.get(first), self.blocks.get(second));
         let alike = a.state() == State::Free && b.state() == State::Free && a.class() == b.class();
-        if alike && a.is_ones() && b.is_ones() { self.order.unknown(a.first_mark(), b.first_mark()) } else { None }
+        (alike && a.is_ones() && b.is_ones()).then(|| (a.first_mark(), b.first_mark()))
     }
 
     /// [`join`](Self::join) of such two.
-    fn join_ones(&mut self, slot: usize, later: Mark) {
+    pub(super) fn join_ones(&mut self, slot: usize, later: Mark) {
         let freed = self.blocks.get(slot).next.slot().map_or(0, |next| self.blocks.get(next).freed());
         let block = self.blocks.get_mut(slot);
         let freed = freed.max(block.freed());
@@ -161,7 +161,9 @@ impl Facts<'_> {
 
     /// Merges two free neighbours, of which one is listed, if they may. The first becomes both.
     fn merge_two(&mut self, (first, second): (usize, usize), listed: usize) -> bool {
-        if let Some(later) = self.merges_as_one(first, second) {
+        if let Some((a, b)) = self.ones(first, second)
+            && let Some(later) = self.order.unknown(a, b)
+        {
             self.unlist(listed);
             self.join_ones(first, later);
             return true;

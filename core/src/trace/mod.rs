@@ -45,4 +45,4 @@ pub const FORMAT_VERSION: u16 = 1;
 pub const VERSION: (u16, u16, u16) = (0, 1, 0);
 
 /// Counts changes of the rules by which memory is chosen: a log is recomputed by the rules that wrote it.
-pub const POLICY: u32 = 4;
+pub const POLICY: u32 = 5;
