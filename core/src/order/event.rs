@@ -122,13 +122,22 @@ impl EventSlot {
         look.steady && self.certain == look.number
     }
 
+    /// The recording that a call is about of which nothing can be learnt; 0: none. A first one that is on its way counts: the
+    /// driver decides whether it came before.
+    #[cold]
+    fn uncertain(&self) -> u64 {
+        if self.recorded { self.stands_for } else { self.number.min(u64::from(self.flux)) }
+    }
+
     /// Notes which recording a call is about, and pins the event.
     #[inline(always)]
     fn look(&mut self, event: usize, look: &mut Recording) {
         self.pins = self.pins.wrapping_add(1);
-        // A first recording that is on its way counts as one: the driver decides whether it came before.
-        let number = if self.recorded { self.stands_for } else { self.number.min(u64::from(self.flux)) };
-        let (stream, seq, device, steady) = (self.stream as usize, self.seq, self.device, self.certain != 0);
+        let (number, steady) = match self.certain {
+            0 => (self.uncertain(), false),
+            number => (number, true),
+        };
+        let (stream, seq, device) = (self.stream as usize, self.seq, self.device);
         *look = Recording { event, stream, seq, number, device, steady };
     }
 }

@@ -1,8 +1,8 @@
 //! Rows of clock entries, one entry a stream, most of them zero.
 //!
 //! A stream knows only those that it waited for, by whatever way. So each row has a word that says where entries above
-//! zero may be, and only these are copied or joined: with 64 streams of which 8 know of each other a record takes 292
-//! instructions in all instead of 979, a wait 300 instead of 1,464 (with what else was saved in them; `cargo xtask bench`).
+//! zero may be, and only these are copied or joined: with 64 streams of which 8 know of each other a record takes 291
+//! instructions in all instead of 979, a wait 296 instead of 1,464 (with what else was saved in them; `cargo xtask bench`).
 
 use super::Mark;
 use crate::arena::{note_step, note_stray};
