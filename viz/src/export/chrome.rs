@@ -9,7 +9,7 @@ use super::ordered::{ordered, ranges};
 use super::slices::{Slices, stream_of};
 use super::waits::Waits;
 use super::{base, device, pools_by_id, streams_by_id};
-use crate::import::{KINETO_BESIDE, MARK, MEMORY, POOL};
+use crate::import::{BESIDE, KINETO_BESIDE, MARK, MEMORY, PART, POOL};
 use crate::model::{Death, EventIx, Fact, LifeIx, Model, Payload, PoolIx, StreamIx};
 use crate::report::refusal_words;
 use foldhash::HashMap;
@@ -25,7 +25,7 @@ const PIECE: usize = 1 << 12;
 /// Arrows that can end at one record: readers take numbers for floats, which tell 2^53 of them apart.
 const ARROWS: u64 = 1 << 21;
 
-pub(super) fn write(model: &Model, out: &mut impl Write) -> Result<()> {
+pub(super) fn write(model: &Model, part: &str, out: &mut impl Write) -> Result<()> {
     let trace = Trace {
         model,
         slices: Slices::of(model),
@@ -35,7 +35,13 @@ pub(super) fn write(model: &Model, out: &mut impl Write) -> Result<()> {
         pools: pools_by_id(model),
         ended: model.ended_with(),
     };
-    out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
+    out.write_all(b"{\"displayTimeUnit\":\"ns\",")?;
+    if !part.is_empty() {
+        let mut beside = Vec::new();
+        Object::begin(&mut beside).text(PART, part);
+        out.write_all(&[format!("\"{BESIDE}\":").as_bytes(), &beside, b","].concat())?;
+    }
+    out.write_all(b"\"traceEvents\":[")?;
     // A comma stands before each event but the first.
     let names = trace.names();
     out.write_all(names.strip_prefix(b",").unwrap_or(&names))?;

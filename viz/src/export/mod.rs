@@ -87,8 +87,8 @@ pub fn write(format: Format, opened: &Opened, bytes: &[u8], out: &mut (impl Writ
         Format::Csv(rows) => csv::write(rows, model, bytes, out)?,
         Format::Rmm => rmm::write(model, rmm::Rows::Own, out)?,
         Format::RmmOrder => rmm::write(model, rmm::Rows::WithOrder, out)?,
-        Format::Chrome => chrome::write(model, out)?,
-        Format::Pickle => snapshot::write(model, out)?,
+        Format::Chrome => chrome::write(model, &opened.origin.part, out)?,
+        Format::Pickle => snapshot::write(model, &opened.origin.part, out)?,
         Format::Parquet(rows) => parquet_table(rows, model, bytes, out)?,
     }
     out.flush()?;
@@ -121,6 +121,8 @@ fn notes(format: Format, opened: &Opened) -> Vec<String> {
         format == Format::Pickle && lacks(Fact::Reserved),
         "the log does not say what is reserved: segments are what blocks touch",
     );
+    let rows = matches!(format, Format::Rmm | Format::RmmOrder) && !opened.origin.part.is_empty();
+    note(rows, "RMM's rows have no room to say that this is a part of a log");
     note(format == Format::Pickle, "a segment has one stream there; its blocks may be of any");
     let marks = matches!(format, Format::Rmm | Format::Pickle) && !model.marks.is_empty();
     note(marks, "marks are left out");

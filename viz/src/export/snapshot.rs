@@ -3,7 +3,7 @@
 use super::ordered::{ordered, ranges};
 use super::pickle::Pickle;
 use super::{base, device, pools_by_id, refused};
-use crate::import::SNAPSHOT_BESIDE;
+use crate::import::{SNAPSHOT_BESIDE, SNAPSHOT_PART};
 use crate::model::{EventIx, Fact, Life, LifeIx, Model, Payload, PoolIx};
 use std::collections::BTreeSet;
 use std::io::{Result, Write};
@@ -40,9 +40,12 @@ struct Segment {
     blocks: Vec<LifeIx>,
 }
 
-pub(super) fn write(model: &Model, out: &mut impl Write) -> Result<()> {
+pub(super) fn write(model: &Model, part: &str, out: &mut impl Write) -> Result<()> {
     let mut pickle = Pickle::begin(out)?;
     pickle.open_dict()?;
+    if !part.is_empty() {
+        pickle.entry(SNAPSHOT_PART, part)?;
+    }
     pickle.text("segments")?;
     pickle.open_list()?;
     for segment in segments(model) {
