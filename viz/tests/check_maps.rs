@@ -5,8 +5,8 @@ mod check_support;
 use check_support::{A, B, C, Hand, KIB, POOL, event, stream};
 use weir::error::Point;
 use weir::id::{AllocId, DeviceId};
-use weir::trace::{MapReason, Record, UnmapReason};
-use weir::units::{Bytes, MIB, Seq};
+use weir::trace::{MapReason, Record, Refusal, UnmapReason, Verb};
+use weir::units::{Bytes, MIB, Nanos, Seq};
 use weir_viz::check::Fault;
 
 /// Behind what is mapped when a log by hand begins.
@@ -166,4 +166,56 @@ fn what_a_log_cannot_say_of_itself_is_found() {
     };
     let refused = sums.push(refused);
     sums.only(Fault::WrongFigures, None, refused);
+}
+
+/// Of a refusal no part is more than the whole, what is above the limit is more than it, and what was usable was used.
+#[test]
+fn figures_of_a_refusal_that_cannot_be_are_found() {
+    let limit = weir::policy::PoolConfig::new(DeviceId(0)).limit;
+    let (pool, stream, free) = (POOL, stream(A), 8 * MIB - KIB);
+    let found = |record: Record<'static>, is_wrong: bool| {
+        let mut log = Hand::new();
+        log.malloc(1, A);
+        let at = log.push(record);
+        match is_wrong {
+            true => drop(log.only(Fault::WrongFigures, None, at)),
+            false => log.clean(),
+        }
+    };
+    for (requested, largest_usable, pending, is_wrong) in [
+        (9 * MIB, 0, 0, false),
+        (9 * MIB, free, free, false),
+        (0, 0, 0, true),
+        (9 * MIB, free + 1, 0, true),
+        (9 * MIB, 0, free + 1, true),
+    ] {
+        let [requested, largest_usable, pending] = [requested, largest_usable, pending].map(Bytes);
+        let (used, reserved) = (Bytes(KIB), Bytes(8 * MIB));
+        let refused = Record::OutOfMemory { pool, stream, requested, used, reserved, limit, largest_usable, pending };
+        found(refused, is_wrong);
+    }
+    let above = |size| Record::Refused {
+        verb: Verb::Malloc,
+        pool: Some(pool),
+        stream: Some(stream),
+        size,
+        reason: Refusal::AboveLimit(limit),
+    };
+    found(above(limit), true);
+}
+
+#[test]
+fn what_a_living_pool_keeps_and_a_clock_that_goes_back_are_found() {
+    let mut alive = Hand::new();
+    let reason = UnmapReason::Destroy;
+    let unmap = alive.push(Record::Unmapped { pool: POOL, offset: Bytes(2 * MIB), granules: 1, reason });
+    alive.only(Fault::NotThere, None, unmap);
+    let mut clock = Hand::new();
+    clock.malloc(1, A);
+    clock.records.last_mut().expect("the malloc").time = Nanos(1_500_000_000);
+    let free = clock.free(1, A);
+    clock.only(Fault::OutOfStep, None, free);
+    // Another core's clock may be a little behind.
+    clock.records.last_mut().expect("the free").time = Nanos(1_000_000_000);
+    clock.clean();
 }

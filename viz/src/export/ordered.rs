@@ -51,7 +51,7 @@ mod tests {
         for count in [0, 1, 2, 3, 1000] {
             let mut taken = Vec::new();
             let make = |range: Range<usize>| {
-                if range.start % 7 == 0 {
+                if range.start.is_multiple_of(7) {
                     thread::yield_now();
                 }
                 range.collect::<Vec<_>>()
