@@ -4,9 +4,10 @@ mod check_support;
 
 use check_support::{A, B, C, Hand, KIB, POOL, event, stream};
 use weir::error::Point;
-use weir::id::{AllocId, DeviceId};
+use weir::id::{AllocId, DeviceId, PoolId};
+use weir::policy::PoolConfig;
 use weir::trace::{MapReason, Record, Refusal, UnmapReason, Verb};
-use weir::units::{Bytes, MIB, Nanos, Seq};
+use weir::units::{Bytes, DevicePtr, MIB, Nanos, Seq};
 use weir_viz::check::Fault;
 
 /// Behind what is mapped when a log by hand begins.
@@ -168,40 +169,48 @@ fn what_a_log_cannot_say_of_itself_is_found() {
     sums.only(Fault::WrongFigures, None, refused);
 }
 
-/// Of a refusal no part is more than the whole, what is above the limit is more than it, and what was usable was used.
+/// Of a refusal no part is more than the whole, and what is above the limit is more than it.
 #[test]
 fn figures_of_a_refusal_that_cannot_be_are_found() {
-    let limit = weir::policy::PoolConfig::new(DeviceId(0)).limit;
-    let (pool, stream, free) = (POOL, stream(A), 8 * MIB - KIB);
+    let (limit, reserved) = (Bytes(16 * MIB), Bytes(8 * MIB));
+    let (pool, stream) = (PoolId::from_raw(POOL.raw() + 1), stream(A));
     let found = |record: Record<'static>, is_wrong: bool| {
         let mut log = Hand::new();
-        log.malloc(1, A);
+        let config = PoolConfig { limit, ..PoolConfig::new(DeviceId(0)) };
+        log.push(Record::PoolDef { pool, base: DevicePtr(1 << 40), range: Bytes(64 * MIB), config });
+        log.push(Record::PoolCreated { pool });
         let at = log.push(record);
         match is_wrong {
             true => drop(log.only(Fault::WrongFigures, None, at)),
             false => log.clean(),
         }
     };
+    let whole = reserved.0;
     for (requested, largest_usable, pending, is_wrong) in [
         (9 * MIB, 0, 0, false),
-        (9 * MIB, free, free, false),
+        (9 * MIB, whole, whole, false),
         (0, 0, 0, true),
-        (9 * MIB, free + 1, 0, true),
-        (9 * MIB, 0, free + 1, true),
+        (17 * MIB, 0, 0, true),
+        (9 * MIB, whole + 1, 0, true),
+        (9 * MIB, 0, whole + 1, true),
     ] {
         let [requested, largest_usable, pending] = [requested, largest_usable, pending].map(Bytes);
-        let (used, reserved) = (Bytes(KIB), Bytes(8 * MIB));
-        let refused = Record::OutOfMemory { pool, stream, requested, used, reserved, limit, largest_usable, pending };
-        found(refused, is_wrong);
+        let used = Bytes::ZERO;
+        found(
+            Record::OutOfMemory { pool, stream, requested, used, reserved, limit, largest_usable, pending },
+            is_wrong,
+        );
     }
-    let above = |size| Record::Refused {
+    let above = |size, limit| Record::Refused {
         verb: Verb::Malloc,
         pool: Some(pool),
         stream: Some(stream),
         size,
         reason: Refusal::AboveLimit(limit),
     };
-    found(above(limit), true);
+    found(above(Bytes(limit.0 + 1), limit), false);
+    found(above(limit, limit), true);
+    found(above(Bytes(limit.0 + 1), reserved), true);
 }
 
 #[test]
