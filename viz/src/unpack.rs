@@ -2,7 +2,7 @@
 
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::StreamingDecoder;
-use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Result};
+use std::io::{BufReader, Error, ErrorKind, Read, Result};
 
 /// The most bytes that a packed file may unpack to: a small one can hold a great many.
 pub const MOST: u64 = 16 << 30;
@@ -56,7 +56,7 @@ fn unpack_within(most: u64, packing: Packing, input: impl Read) -> Unpacked {
     let mut bytes = Vec::new();
     let outcome = match packing {
         Packing::Gzip => copy(MultiGzDecoder::new(BufReader::new(input)), most, &mut bytes),
-        Packing::Zstd => frames(BufReader::new(input), most, &mut bytes),
+        Packing::Zstd => frames(input, most, &mut bytes),
     };
     let damage = outcome.err().map(|error| {
         let (name, read) = (packing.name(), bytes.len());
@@ -65,12 +65,56 @@ fn unpack_within(most: u64, packing: Packing, input: impl Read) -> Unpacked {
     Unpacked { bytes, damage }
 }
 
-/// All frames of a zstd file, one after the other.
-fn frames(mut input: impl BufRead, most: u64, bytes: &mut Vec<u8>) -> Result<()> {
-    while !input.fill_buf()?.is_empty() {
-        copy(StreamingDecoder::new(&mut input).map_err(Error::other)?, most, bytes)?;
+/// All frames of a zstd file, one after the other. The decoder keeps its window back until a frame ends, so that a frame that
+/// is cut is ended behind its last whole block.
+fn frames(mut input: impl Read, most: u64, bytes: &mut Vec<u8>) -> Result<()> {
+    let mut packed = Vec::new();
+    input.read_to_end(&mut packed)?;
+    let mut rest = packed.as_slice();
+    while !rest.is_empty() {
+        let (frame, begun) = (rest, bytes.len());
+        let decoder = StreamingDecoder::new(&mut rest).map_err(Error::other)?;
+        if let Err(error) = copy(decoder, most, bytes) {
+            if let (true, Some(ended)) = (error.kind() != ErrorKind::FileTooLarge, ended(frame)) {
+                bytes.truncate(begun);
+                copy(StreamingDecoder::new(ended.as_slice()).map_err(Error::other)?, most, bytes)?;
+            }
+            return Err(error);
+        }
     }
     Ok(())
+}
+
+/// A frame of zstd up to its last whole block, as a frame that ends there (RFC 8878, 3.1.1).
+fn ended(frame: &[u8]) -> Option<Vec<u8>> {
+    const CHECKSUM: u8 = 1 << 2;
+    let descriptor = *frame.get(4)?;
+    let alone = descriptor >> 5 & 1;
+    let size = match descriptor >> 6 {
+        0 => alone,
+        exponent => 1 << exponent,
+    };
+    let dictionary = [0, 1, 2, 4][usize::from(descriptor & 3)];
+    let mut at = 5 + usize::from(1 - alone) + dictionary + usize::from(size);
+    let mut last = None;
+    while let Some(&[low, middle, high]) = frame.get(at..at + 3) {
+        let bytes = usize::from(low >> 3) | usize::from(middle) << 5 | usize::from(high) << 13;
+        // A run of one byte states its length, and takes that byte.
+        let end = at + 3 + if low >> 1 & 3 == 1 { 1 } else { bytes };
+        if end > frame.len() {
+            break;
+        }
+        last = Some((at, end));
+        at = end;
+        if low & 1 == 1 {
+            break;
+        }
+    }
+    let (at, end) = last?;
+    let mut ended = frame.get(..end)?.to_vec();
+    ended[4] &= !CHECKSUM;
+    ended[at] |= 1;
+    Some(ended)
 }
 
 fn copy(from: impl Read, most: u64, bytes: &mut Vec<u8>) -> Result<()> {
@@ -126,6 +170,12 @@ mod tests {
         assert!(cut.bytes.len() > 100_000 && whole.starts_with(&cut.bytes), "{}", cut.bytes.len());
         assert!(cut.damage.expect("is cut").starts_with("damaged gzip data after "));
         assert!(unpack(Packing::Zstd, &ZSTD[..ZSTD.len() - 3]).damage.is_some());
+        let packed = ruzstd::encoding::compress_to_vec(whole.as_slice(), ruzstd::encoding::CompressionLevel::Fastest);
+        assert_eq!(unpack(Packing::Zstd, packed.as_slice()), Unpacked { bytes: whole.clone(), damage: None });
+        let cut = unpack(Packing::Zstd, &packed[..packed.len() / 2]);
+        // A block holds at most 128 KiB.
+        assert!(cut.bytes.len() > 250_000 && whole.starts_with(&cut.bytes), "{}", cut.bytes.len());
+        assert!(cut.damage.expect("is cut").starts_with("damaged zstd data after "));
     }
 
     #[test]

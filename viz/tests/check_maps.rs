@@ -4,9 +4,10 @@ mod check_support;
 
 use check_support::{A, B, C, Hand, KIB, POOL, event, stream};
 use weir::error::Point;
-use weir::id::{AllocId, DeviceId};
-use weir::trace::{MapReason, Record, UnmapReason};
-use weir::units::{Bytes, MIB, Seq};
+use weir::id::{AllocId, DeviceId, PoolId};
+use weir::policy::PoolConfig;
+use weir::trace::{MapReason, Record, Refusal, UnmapReason, Verb};
+use weir::units::{Bytes, DevicePtr, MIB, Nanos, Seq};
 use weir_viz::check::Fault;
 
 /// Behind what is mapped when a log by hand begins.
@@ -166,4 +167,64 @@ fn what_a_log_cannot_say_of_itself_is_found() {
     };
     let refused = sums.push(refused);
     sums.only(Fault::WrongFigures, None, refused);
+}
+
+/// Of a refusal no part is more than the whole, and what is above the limit is more than it.
+#[test]
+fn figures_of_a_refusal_that_cannot_be_are_found() {
+    let (limit, reserved) = (Bytes(16 * MIB), Bytes(8 * MIB));
+    let (pool, stream) = (PoolId::from_raw(POOL.raw() + 1), stream(A));
+    let found = |record: Record<'static>, is_wrong: bool| {
+        let mut log = Hand::new();
+        let config = PoolConfig { limit, ..PoolConfig::new(DeviceId(0)) };
+        log.push(Record::PoolDef { pool, base: DevicePtr(1 << 40), range: Bytes(64 * MIB), config });
+        log.push(Record::PoolCreated { pool });
+        let at = log.push(record);
+        match is_wrong {
+            true => drop(log.only(Fault::WrongFigures, None, at)),
+            false => log.clean(),
+        }
+    };
+    let whole = reserved.0;
+    for (requested, largest_usable, pending, is_wrong) in [
+        (9 * MIB, 0, 0, false),
+        (9 * MIB, whole, whole, false),
+        (0, 0, 0, true),
+        (17 * MIB, 0, 0, true),
+        (9 * MIB, whole + 1, 0, true),
+        (9 * MIB, 0, whole + 1, true),
+    ] {
+        let [requested, largest_usable, pending] = [requested, largest_usable, pending].map(Bytes);
+        let used = Bytes::ZERO;
+        found(
+            Record::OutOfMemory { pool, stream, requested, used, reserved, limit, largest_usable, pending },
+            is_wrong,
+        );
+    }
+    let above = |size, limit| Record::Refused {
+        verb: Verb::Malloc,
+        pool: Some(pool),
+        stream: Some(stream),
+        size,
+        reason: Refusal::AboveLimit(limit),
+    };
+    found(above(Bytes(limit.0 + 1), limit), false);
+    found(above(limit, limit), true);
+    found(above(Bytes(limit.0 + 1), reserved), true);
+}
+
+#[test]
+fn what_a_living_pool_keeps_and_a_clock_that_goes_back_are_found() {
+    let mut alive = Hand::new();
+    let reason = UnmapReason::Destroy;
+    let unmap = alive.push(Record::Unmapped { pool: POOL, offset: Bytes(2 * MIB), granules: 1, reason });
+    alive.only(Fault::NotThere, None, unmap);
+    let mut clock = Hand::new();
+    clock.malloc(1, A);
+    clock.records.last_mut().expect("the malloc").time = Nanos(1_500_000_000);
+    let free = clock.free(1, A);
+    clock.only(Fault::OutOfStep, None, free);
+    // Another core's clock may be a little behind.
+    clock.records.last_mut().expect("the free").time = Nanos(1_000_000_000);
+    clock.clean();
 }

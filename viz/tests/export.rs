@@ -14,6 +14,7 @@ use weir_viz::export::{self, Format};
 use weir_viz::import::{self, Op};
 use weir_viz::part::{Part, Place};
 use weir_viz::progress::Progress;
+use weir_viz::report;
 use weir_viz::source::{self, Opened};
 
 /// Two streams; the second gets the first one's block along an event; a refusal, a mark, and granules given back.
@@ -305,6 +306,34 @@ fn a_part_is_exported_alone() {
     let nothing = Part { from: Some(Place::parse("step, one")), to: Some(Place::parse("1us")) };
     let error = export::file(&path, &nothing, Format::Text, &out, &Progress::default()).unwrap_err().to_string();
     assert!(error.contains("1000 ns comes before the mark `step, one`"), "{error}");
+}
+
+/// A part of a log is one in another format, too.
+#[test]
+fn a_part_is_known_as_one_when_it_is_read_again() {
+    let part = Part { from: Some(Place::Record(4)), to: None };
+    let path = file("again.log", &log());
+    for format in ["text", "perfetto", "pytorch"] {
+        let out = path.with_extension(format);
+        export::file(&path, &part, Format::of_name(format).unwrap(), &out, &Progress::default()).unwrap();
+        let origin = source::open(&out).unwrap().origin;
+        assert_eq!((origin.part.as_str(), origin.begins_late()), ("from record 4 on", true), "{format}");
+    }
+    let (out, format) = (path.with_extension("csv"), Format::Rmm);
+    let told = export::file(&path, &part, format, &out, &Progress::default()).unwrap();
+    assert!(told.contains(&"RMM's rows have no room to say that this is a part of a log".to_owned()), "{told:?}");
+}
+
+/// A trace says how much is mapped, and not where: there is no fragmentation to tell of, not one that is wrong.
+#[test]
+fn where_memory_is_mapped_is_in_no_trace() {
+    let fragmentation = |path: &Path| {
+        let (_, report) = report::open(path, &Part::default(), &Progress::default()).unwrap();
+        report.pools[0].worst_fragmentation()
+    };
+    assert!(fragmentation(&file("mapped.log", &log())).is_some());
+    assert_eq!(fragmentation(&file("mapped.json", &written("perfetto").0)), None);
+    assert!(fragmentation(&file("mapped.pickle", &written("pytorch").0)).is_some());
 }
 
 #[cfg(feature = "parquet")]

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use std::fmt::Arguments;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use weir_viz::terminal;
@@ -38,6 +38,13 @@ pub(crate) fn line(text: Arguments<'_>) {
 pub(crate) fn text(text: &str) {
     terminal::clear();
     keep(io::stdout().lock().write_all(text.as_bytes()));
+}
+
+/// What is written bit by bit on standard output.
+pub(crate) fn with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+    terminal::clear();
+    let mut out = BufWriter::new(io::stdout().lock());
+    keep(write(&mut out).and_then(|()| out.flush()));
 }
 
 /// Text on standard error, as it is. Where that cannot be written there is nowhere left to say so.

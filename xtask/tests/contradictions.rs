@@ -98,7 +98,7 @@ const FREE: &[(&str, &[&str], &str)] = &[
     ("kept", &["kept", "thrash"], "of the pool's demand"),
     (
         "refused",
-        &["pool", "stream", "size", "limit", "capacity", "ptr", "start", "value", "range", "owner"],
+        &["pool", "stream", "size", "capacity", "ptr", "start", "value", "range", "owner"],
         "what the call said",
     ),
     ("driver_failed", &["code"], "what the driver said"),

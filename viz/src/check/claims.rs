@@ -13,11 +13,17 @@ use std::hash::Hash;
 use weir::driver::Properties;
 use weir::id::{AllocId, DeviceId, EventId, LabelId, PoolId, StreamId};
 use weir::policy::StreamKind;
-use weir::trace::{Points, Record, Refusal, Source, Stamped};
-use weir::units::{Bytes, DevicePtr, Seq};
+use weir::trace::{Points, Record, Refusal, Source, Stamped, UnmapReason};
+use weir::units::{Bytes, DevicePtr, Nanos, Seq};
 
 /// So many calls are never on the way on one stream at once.
 const IN_FLIGHT: u64 = 1 << 10;
+
+/// So many calls on one stream are never over while one is on its way.
+const OVERTAKEN: u64 = 1 << 20;
+
+/// The clock is read with the record's number. It may be another core's, but never that far behind.
+const BEHIND: Nanos = Nanos(1_000_000_000);
 
 /// What there is, of what is made and destroyed.
 #[derive(Debug)]
@@ -102,6 +108,8 @@ pub(super) struct Claims {
     tied: bool,
     /// Growths that have begun, by the number of their call.
     growing: HashSet<u64>,
+    /// The latest reading of the clock.
+    time: Nanos,
 }
 
 impl Claims {
@@ -147,6 +155,9 @@ impl Claims {
             | Record::GrowPlanned { pool, stream, .. } => self.pools.has(&pool) && self.streams.has(&stream),
             // What is mapped goes when its pool is gone, too.
             Record::UnmappedInOrder { pool, stream, .. } => self.pools.had(&pool) && self.streams.has(&stream),
+            Record::Unmapped { pool, reason: UnmapReason::Destroy, .. } => {
+                self.pools.had(&pool) && !self.pools.has(&pool)
+            }
             Record::Unmapped { pool, .. } => self.pools.had(&pool),
             Record::Recorded { event, stream, .. } | Record::Waited { event, stream, .. } => {
                 self.events.has(&event) && self.streams.has(&stream)
@@ -208,6 +219,13 @@ impl Claims {
         is_own && named
     }
 
+    /// The clock does not go back far.
+    fn is_in_time(&mut self, time: Nanos) -> bool {
+        let ahead = time.0.saturating_add(BEHIND.0) >= self.time.0;
+        self.time = self.time.max(time);
+        ahead
+    }
+
     /// The position that the record's call takes is nobody else's. Frees and uses wait for no driver call: each comes after
     /// all that is logged.
     fn take_position(&mut self, record: &Record<'_>) -> bool {
@@ -223,7 +241,8 @@ impl Claims {
         };
         let positions = self.positions.entry(stream.raw() as u32).or_default();
         let ahead = seq.0 > positions.head;
-        let near = seq.0 <= positions.head.saturating_add(IN_FLIGHT);
+        let near =
+            seq.0 <= positions.head.saturating_add(IN_FLIGHT) && seq.0.saturating_add(OVERTAKEN) >= positions.head;
         positions.take(seq.0) && near && (ahead || !at_once)
     }
 }
@@ -248,7 +267,7 @@ impl Checker {
             self.claims.markers = Some(markers);
         }
         let there = self.claims.are_there(&stamped.record) && self.is_laid(&stamped.record);
-        let in_step = self.claims.is_in_step(&stamped.record);
+        let in_step = self.claims.is_in_step(&stamped.record) & self.claims.is_in_time(stamped.time);
         if !self.whole() {
             return;
         }
@@ -280,9 +299,14 @@ impl Checker {
                 (memory.pool, memory.offset, memory.bytes) == (pool, offset, given)
             }),
             Record::Use { pool, id, .. } => self.is_block(id, pool).is_none_or(|memory| memory.pool == pool),
-            Record::OutOfMemory { pool, used, reserved, limit, .. } => {
+            Record::OutOfMemory { pool, requested, used, reserved, limit, largest_usable, pending, .. } => {
                 let limits = self.limit(pool).is_none_or(|known| known == limit);
-                limits && used.0 == self.used(pool) && used <= reserved && reserved <= limit
+                let free = reserved.0.saturating_sub(used.0);
+                let parts = largest_usable.0 <= free && pending.0 <= free && requested.0 > 0 && requested <= limit;
+                limits && parts && used.0 == self.used(pool) && used <= reserved && reserved <= limit
+            }
+            Record::Refused { pool: Some(pool), size, reason: Refusal::AboveLimit(limit), .. } => {
+                size > limit && self.limit(pool).is_none_or(|known| known == limit)
             }
             Record::Trimmed { pool, reached, live, pending, partial, .. } => {
                 let held = live.0.saturating_add(pending.0).saturating_add(partial.0);
@@ -370,6 +394,17 @@ mod tests {
         assert_eq!(taken, [true, true, true, false, false, true, true, true, false, true]);
         // What is further back than can be told.
         assert!(positions.take(1) && positions.take(1));
+    }
+
+    #[test]
+    fn a_position_far_back_is_nobody_s() {
+        let mut claims = Claims::default();
+        let mut wait = |seq| {
+            let (stream, event) = (StreamId::from_raw(1 << 32), EventId::from_raw(1 << 32));
+            claims.take_position(&Record::Waited { stream, seq: Seq(seq), event, number: 0 })
+        };
+        assert!((1..=OVERTAKEN / IN_FLIGHT + 1).all(|step| wait(step * IN_FLIGHT)));
+        assert!(wait(IN_FLIGHT + 1) && !wait(IN_FLIGHT - 1));
     }
 
     #[test]

@@ -30,6 +30,8 @@ struct Lane {
     kind: StreamKind,
     device: Option<DeviceId>,
     head: u64,
+    /// All of it up to here is known to be complete, and what that came after.
+    is_complete: bool,
     clock: Vec<u64>,
     /// Earlier clocks, each with the position of the wait that made it: whoever comes after that comes after all of it.
     past: VecDeque<(u64, Vec<u64>)>,
@@ -38,7 +40,7 @@ struct Lane {
 impl Lane {
     fn new(id: StreamId) -> Self {
         let (clock, past) = (Vec::new(), VecDeque::new());
-        Self { id, kind: StreamKind::NonBlocking, device: None, head: 0, clock, past }
+        Self { id, kind: StreamKind::NonBlocking, device: None, head: 0, is_complete: false, clock, past }
     }
 }
 
@@ -122,6 +124,7 @@ impl Order {
     /// The stream has come this far.
     pub(crate) fn advance(&mut self, at: Place) {
         let lane = &mut self.lanes[at.lane];
+        lane.is_complete &= at.seq <= lane.head;
         lane.head = lane.head.max(at.seq);
     }
 
@@ -151,6 +154,7 @@ impl Order {
             return;
         }
         join(&mut lane.clock, known);
+        lane.is_complete = false;
         if lane.past.len() == PAST {
             lane.past.pop_front();
         }
@@ -246,9 +250,11 @@ impl Order {
         }
     }
 
+    /// O(streams) for each stream on which something was done since.
     pub(crate) fn complete_device(&mut self, device: DeviceId) {
         for lane in 0..self.lanes.len() {
-            if self.lanes[lane].device.is_none_or(|d| d == device) {
+            let known = &mut self.lanes[lane];
+            if known.device.is_none_or(|d| d == device) && !std::mem::replace(&mut known.is_complete, true) {
                 self.complete(Place { lane, seq: self.lanes[lane].head });
             }
         }
@@ -336,6 +342,23 @@ mod tests {
         assert!(!o.settled(at(0, 5)), "the wait is at 4");
         o.complete(at(1, 4));
         assert!(o.settled(at(0, 5)) && !o.settled(at(0, 6)));
+    }
+
+    #[test]
+    fn a_synchronisation_takes_what_was_done_since_the_last_one() {
+        let mut o = order(&[StreamKind::NonBlocking; 2]);
+        o.lanes[0].device = Some(DeviceId(1));
+        o.record(EVENT, at(0, 5), 1);
+        o.advance(at(1, 4));
+        o.complete_device(DeviceId(0));
+        // On its way since before: its position is not past the head, and what it waited for is new.
+        o.wait(at(1, 3), EVENT, 1);
+        assert!(o.settled(at(1, 4)) && !o.settled(at(0, 5)));
+        o.complete_device(DeviceId(0));
+        assert!(o.settled(at(0, 5)) && !o.settled(at(1, 5)));
+        o.advance(at(1, 5));
+        o.complete_device(DeviceId(0));
+        assert!(o.settled(at(1, 5)));
     }
 
     #[test]

@@ -4,44 +4,49 @@
 //!
 //! Events named `[memory]`, as Kineto writes them, say the same once more for tools that read those; weir reads them, too.
 
+use super::json::Object;
+use super::ordered::{ordered, ranges};
+use super::slices::{Slices, stream_of};
+use super::waits::Waits;
 use super::{base, device, pools_by_id, streams_by_id};
-use crate::import::{KINETO_BESIDE, MARK, MEMORY, POOL};
-use crate::model::{EventIx, Fact, LifeIx, Model, Payload, PoolIx, StreamIx};
+use crate::import::{BESIDE, KINETO_BESIDE, MARK, MEMORY, PART, POOL};
+use crate::model::{Death, EventIx, Fact, LifeIx, Model, Payload, PoolIx, StreamIx};
 use crate::report::refusal_words;
 use foldhash::HashMap;
-use serde_json::{Value, json};
 use std::io::{Result, Write};
+use std::ops::Range;
 use weir::id::{PoolId, StreamId};
 use weir::trace::{Record, Verb};
 
-/// The longest slice of a call. Calls have no length in the log.
-const LONGEST: u64 = 1_000;
 /// The process of the streams; pools count from 1.
 const STREAMS: u64 = 0;
+/// Records that are written at once.
+const PIECE: usize = 1 << 12;
+/// Arrows that can end at one record: readers take numbers for floats, which tell 2^53 of them apart.
+const ARROWS: u64 = 1 << 21;
 
-pub(super) fn write(model: &Model, out: &mut impl Write) -> Result<()> {
-    out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
-    let mut changes = changes(model).into_iter().peekable();
-    let mut trace = Trace {
+pub(super) fn write(model: &Model, part: &str, out: &mut impl Write) -> Result<()> {
+    let trace = Trace {
         model,
-        out,
-        first: true,
-        calls: calls(model),
+        slices: Slices::of(model),
+        waits: Waits::of(model),
+        changes: changes(model),
         streams: streams_by_id(model),
         pools: pools_by_id(model),
         ended: model.ended_with(),
-        flows: 0,
-        recorded: HashMap::default(),
     };
-    trace.names()?;
-    for at in 0..model.events.len() {
-        let event = EventIx::next_of(at);
-        trace.event(event)?;
-        while let Some((_, pool)) = changes.next_if(|change| change.0 == event) {
-            trace.counter(event, pool)?;
-        }
+    out.write_all(b"{\"displayTimeUnit\":\"ns\",")?;
+    if !part.is_empty() {
+        let mut beside = Vec::new();
+        Object::begin(&mut beside).text(PART, part);
+        out.write_all(&[format!("\"{BESIDE}\":").as_bytes(), &beside, b","].concat())?;
     }
-    trace.out.write_all(b"\n]}\n")
+    out.write_all(b"\"traceEvents\":[")?;
+    // A comma stands before each event but the first.
+    let names = trace.names();
+    out.write_all(names.strip_prefix(b",").unwrap_or(&names))?;
+    ordered(ranges(model.events.len(), PIECE), |piece| trace.piece(piece), |piece| out.write_all(&piece))?;
+    out.write_all(b"\n]}\n")
 }
 
 /// The records at which the sums of a pool may change, with the pool, in order; each pool begins with the log.
@@ -56,41 +61,6 @@ fn changes(model: &Model) -> Vec<(EventIx, PoolIx)> {
     changes
 }
 
-/// When the slice of each call begins and how long it is, so that none overlap on a stream and none begins before an
-/// earlier one.
-fn calls(model: &Model) -> HashMap<EventIx, (u64, u64)> {
-    let mut last: HashMap<StreamId, (EventIx, u64)> = HashMap::default();
-    let (mut slices, mut latest) = (HashMap::default(), 0);
-    for (event, stamped) in super::records(model) {
-        let Some(stream) = stream_of(&stamped.record) else { continue };
-        let mut begin = stamped.time.0.max(latest);
-        if let Some((before, begun)) = last.get(&stream) {
-            // What has the same time is drawn a nanosecond apart.
-            begin = begin.max(begun + 1);
-            slices.insert(*before, (*begun, (begin - begun).min(LONGEST)));
-        }
-        slices.insert(event, (begin, LONGEST));
-        last.insert(stream, (event, begin));
-        latest = begin;
-    }
-    slices
-}
-
-/// The stream whose call a record is.
-const fn stream_of(record: &Record<'_>) -> Option<StreamId> {
-    match *record {
-        Record::Malloc { stream, .. }
-        | Record::Free { stream, .. }
-        | Record::Use { stream, .. }
-        | Record::Recorded { stream, .. }
-        | Record::Waited { stream, .. }
-        | Record::WaitInserted { stream, .. }
-        | Record::StreamSynchronized { stream, .. }
-        | Record::Blocked { stream, .. } => Some(stream),
-        _ => None,
-    }
-}
-
 /// Which end of a lifetime is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
@@ -100,186 +70,223 @@ enum End {
     WithPool,
 }
 
-struct Trace<'m, 'w, W: Write> {
+struct Trace<'m> {
     model: &'m Model,
-    out: &'w mut W,
-    first: bool,
-    calls: HashMap<EventIx, (u64, u64)>,
+    slices: Slices,
+    waits: Waits,
+    changes: Vec<(EventIx, PoolIx)>,
     streams: HashMap<StreamId, StreamIx>,
     pools: HashMap<PoolId, PoolIx>,
     /// What ends without a call of its own.
     ended: HashMap<EventIx, Vec<LifeIx>>,
-    flows: u64,
-    /// The latest recording of each event, by event and number.
-    recorded: HashMap<(u64, u64), EventIx>,
 }
 
-impl<W: Write> Trace<'_, '_, W> {
-    fn put(&mut self, event: &Value) -> Result<()> {
-        self.out.write_all(if std::mem::take(&mut self.first) { b"\n" } else { b",\n" })?;
-        write!(self.out, "{event}")
+/// The next event of the trace. Its members stand in the order of their names.
+fn put(out: &mut Vec<u8>) -> Object<'_> {
+    out.extend_from_slice(b",\n");
+    Object::begin(out)
+}
+
+/// What every event has behind its own members: its kind, and whose it is.
+fn whose(object: &mut Object<'_>, phase: &'static str, process: u64, thread: u32) {
+    object.word("ph", phase);
+    object.number("pid", process);
+    object.number("tid", thread);
+}
+
+impl Trace<'_> {
+    /// What happens at these records.
+    fn piece(&self, events: Range<usize>) -> Vec<u8> {
+        let mut out = Vec::new();
+        let before = |at: usize| self.changes.partition_point(|change| change.0 < EventIx::next_of(at));
+        let mut changes = self.changes[before(events.start)..before(events.end)].iter().peekable();
+        for event in events.map(EventIx::next_of) {
+            self.event(event, &mut out);
+            while let Some((_, pool)) = changes.next_if(|change| change.0 == event) {
+                self.counter(event, *pool, &mut out);
+            }
+        }
+        out
     }
 
-    fn names(&mut self) -> Result<()> {
-        let model = self.model;
-        self.put(&json!({ "ph": "M", "name": "process_name", "pid": STREAMS, "args": { "name": "streams" } }))?;
+    fn names(&self) -> Vec<u8> {
+        let (model, mut out) = (self.model, Vec::new());
+        let mut name = |what: &'static str, process: u64, thread: Option<usize>, name: &str| {
+            let mut object = put(&mut out);
+            object.object("args").text("name", name);
+            object.word("name", what);
+            object.word("ph", "M");
+            object.number("pid", process);
+            if let Some(thread) = thread {
+                object.number("tid", thread);
+            }
+        };
+        name("process_name", STREAMS, None, "streams");
         for (at, pool) in model.pools.iter().enumerate() {
             let device = device(model, PoolIx::next_of(at));
-            let name = format!("pool {} on device {device}", pool.id);
-            self.put(&json!({ "ph": "M", "name": "process_name", "pid": at + 1, "args": { "name": name } }))?;
+            name("process_name", at as u64 + 1, None, &format!("pool {} on device {device}", pool.id));
         }
         for (at, stream) in model.streams.iter().enumerate() {
-            let name = match model.unrecorded.has(Fact::Streams) {
+            let words = match model.unrecorded.has(Fact::Streams) {
                 true => "stream not recorded".to_owned(),
                 false => format!("stream {}", stream.id),
             };
-            self.put(
-                &json!({ "ph": "M", "name": "thread_name", "pid": STREAMS, "tid": at, "args": { "name": name } }),
-            )?;
+            name("thread_name", STREAMS, Some(at), &words);
         }
-        Ok(())
+        out
     }
 
-    fn event(&mut self, event: EventIx) -> Result<()> {
+    fn event(&self, event: EventIx, out: &mut Vec<u8>) {
         let model = self.model;
-        let stamped = model.record(event);
+        for life in self.ended.get(&event).into_iter().flatten() {
+            self.life(event, *life, End::WithPool, out);
+        }
+        let record = model.record(event).record;
         let kind = model.events.kind(event).name();
-        for life in self.ended.remove(&event).unwrap_or_default() {
-            self.life(event, life, End::WithPool)?;
+        if let Some(stream) = stream_of(model, event) {
+            self.slice(event, stream, kind, &record, out);
         }
-        if let Some(stream) = stream_of(&stamped.record) {
-            self.slice(event, stream, kind, &stamped.record)?;
-        }
-        match (stamped.record, model.events.payload(event)) {
-            (Record::Malloc { .. }, Payload::Life(life)) => self.life(event, life, End::Begins)?,
-            (Record::Free { .. }, Payload::Life(life)) => self.life(event, life, End::Freed)?,
-            (Record::Recorded { event: id, number, .. }, _) => {
-                self.recorded.insert((id.raw(), number), event);
-            }
-            (Record::Waited { event: id, number, .. }, _) => {
-                if let Some(from) = self.recorded.get(&(id.raw(), number)).copied() {
-                    self.arrow("wait", from, event)?;
+        match (record, model.events.payload(event)) {
+            (Record::Malloc { .. }, Payload::Life(life)) => self.life(event, life, End::Begins, out),
+            (Record::Free { .. }, Payload::Life(life)) => self.life(event, life, End::Freed, out),
+            (Record::Waited { .. }, _) => {
+                if let Some(wait) = self.waits.at(event) {
+                    self.arrow("wait", (wait.recording, event), 0, out);
                 }
             }
             (Record::Mark { name, .. }, _) => {
-                let (name, ts) = (name.to_owned(), micros(stamped.time.0));
-                self.put(
-                    &json!({ "ph": "i", "s": "g", "cat": MARK, "name": name, "pid": STREAMS, "tid": 0, "ts": ts }),
-                )?;
+                let mut object = put(out);
+                object.word("cat", MARK);
+                object.text("name", name);
+                object.word("ph", "i");
+                object.number("pid", STREAMS);
+                object.word("s", "g");
+                object.number("tid", 0);
+                object.micros("ts", model.events.time(event));
             }
-            (record @ (Record::OutOfMemory { .. } | Record::Refused { .. }), _) => self.refusal(event, &record)?,
-            (record, _) => self.other(event, &record, kind)?,
+            (Record::OutOfMemory { .. } | Record::Refused { .. }, _) => self.refusal(event, &record, out),
+            _ => self.other(event, &record, kind, out),
         }
-        Ok(())
     }
 
-    /// A call on a stream, and the arrows that end there.
-    fn slice(&mut self, event: EventIx, stream: StreamId, kind: &str, record: &Record<'_>) -> Result<()> {
-        let (begin, length) = self.calls.get(&event).copied().unwrap_or_default();
-        let tid = self.streams.get(&stream).map_or(0, |stream| stream.0);
-        let number = self.model.events.number(event);
-        let mut args = json!({ "number": number });
-        if let (Record::Malloc { id, given, .. } | Record::Free { id, given, .. }, Some(args)) =
-            (record, args.as_object_mut())
-        {
-            args.insert("allocation".into(), json!(id.0));
-            args.insert("bytes".into(), json!(given.0));
+    /// A call on a stream.
+    fn slice(&self, event: EventIx, stream: StreamId, kind: &'static str, record: &Record<'_>, out: &mut Vec<u8>) {
+        let (begin, length) = self.slices.of_call(event);
+        let mut object = put(out);
+        let mut args = object.object("args");
+        if let Record::Malloc { id, given, .. } | Record::Free { id, given, .. } = record {
+            args.number("allocation", id.0);
+            args.number("bytes", given.0);
         }
-        self.put(&json!({
-            "ph": "X", "cat": "call", "name": kind, "pid": STREAMS, "tid": tid,
-            "ts": micros(begin), "dur": micros(length), "args": args
-        }))
+        args.number("number", self.model.events.number(event));
+        drop(args);
+        object.word("cat", "call");
+        object.micros("dur", length);
+        object.word("name", kind);
+        whose(&mut object, "X", STREAMS, self.thread(stream));
+        object.micros("ts", begin);
     }
 
-    fn arrow(&mut self, name: &str, from: EventIx, to: EventIx) -> Result<()> {
-        let place = |event: EventIx| {
-            let stream = stream_of(&self.model.record(event).record)?;
-            let tid = self.streams.get(&stream)?.0;
-            Some((tid, self.calls.get(&event)?.0))
-        };
-        let (Some((from_tid, from)), Some((to_tid, to))) = (place(from), place(to)) else { return Ok(()) };
-        self.flows += 1;
-        let id = self.flows;
-        let end = |ph, tid, ts| {
-            let mut end = json!({ "ph": ph, "cat": "order", "name": name, "id": id, "pid": STREAMS, "tid": tid, "ts": micros(ts) });
-            if let (true, Some(end)) = (ph == "f", end.as_object_mut()) {
-                end.insert("bp".into(), json!("e"));
+    fn thread(&self, stream: StreamId) -> u32 {
+        self.streams.get(&stream).map_or(0, |stream| stream.0)
+    }
+
+    /// From call to call; `nth` of those that end there.
+    fn arrow(&self, name: &'static str, (from, to): (EventIx, EventIx), nth: u64, out: &mut Vec<u8>) {
+        let place = |event| Some((self.thread(stream_of(self.model, event)?), self.slices.of_call(event).0));
+        let (Some(from), Some(end)) = (place(from), place(to)) else { return };
+        let id = u64::from(to.0) * ARROWS + nth;
+        for (phase, (thread, time)) in [("s", from), ("f", end)] {
+            let mut object = put(out);
+            if phase == "f" {
+                object.word("bp", "e");
             }
-            end
-        };
-        self.put(&end("s", from_tid, from))?;
-        self.put(&end("f", to_tid, to))
+            object.word("cat", "order");
+            object.number("id", id);
+            object.word("name", name);
+            whose(&mut object, phase, STREAMS, thread);
+            object.micros("ts", time);
+        }
     }
 
     /// The beginning or end of a lifetime, and where its memory comes from.
-    fn life(&mut self, event: EventIx, at: LifeIx, end: End) -> Result<()> {
+    fn life(&self, event: EventIx, at: LifeIx, end: End, out: &mut Vec<u8>) {
         let model = self.model;
         let life = model.life(at);
-        let label = model.name(life.name);
-        let name = if label.is_empty() { format!("{} B", life.given.0) } else { label.to_owned() };
-        let time = micros(model.events.time(event));
         let born = end == End::Begins;
-        let (ph, pid) = (if born { "b" } else { "e" }, life.pool.0 + 1);
-        let stream = Some(stream_number(model, life.stream)).filter(|_| !model.unrecorded.has(Fact::Streams));
-        let source = life.source.map_or("not recorded", weir::trace::Source::name);
         if born || life.born().is_some() {
-            self.put(&json!({
-                "ph": ph, "cat": "allocation", "id": life.id.0, "name": name, "pid": pid, "tid": 0, "ts": time,
-                "args": { "bytes": life.given.0, "source": source, "stream": stream }
-            }))?;
+            let mut object = put(out);
+            let mut args = object.object("args");
+            args.number("bytes", life.given.0);
+            args.word("source", life.source.map_or("not recorded", weir::trace::Source::name));
+            match model.unrecorded.has(Fact::Streams) {
+                true => args.null("stream"),
+                false => args.number("stream", stream_number(model, life.stream)),
+            }
+            drop(args);
+            object.word("cat", "allocation");
+            object.number("id", life.id.0);
+            match model.name(life.name) {
+                "" => object.text("name", &format!("{} B", life.given.0)),
+                label => object.text("name", label),
+            }
+            whose(&mut object, if born { "b" } else { "e" }, u64::from(life.pool.0) + 1, 0);
+            object.micros("ts", model.events.time(event));
         }
-        self.memory(event, at, end)?;
+        self.memory(event, at, end, out);
         if born && !model.unrecorded.has(Fact::Addresses) {
-            for link in model.came_from(at) {
-                if let crate::model::Death::Free { event: freed, .. } = model.life(link.life).death {
-                    self.arrow("reuse", freed, event)?;
+            for (nth, link) in (0..ARROWS).zip(model.came_from(at)) {
+                if let Death::Free { event: freed, .. } = model.life(link.life).death {
+                    self.arrow("reuse", (freed, event), nth, out);
                 }
             }
         }
-        Ok(())
     }
 
     /// As Kineto says it.
-    fn memory(&mut self, event: EventIx, at: LifeIx, end: End) -> Result<()> {
+    fn memory(&self, event: EventIx, at: LifeIx, end: End, out: &mut Vec<u8>) {
         let model = self.model;
         let life = model.life(at);
         let bytes = i64::try_from(life.asked().unwrap_or(life.given).0).unwrap_or(i64::MAX);
         let pool = model.pool(life.pool);
-        let mut args = json!({
-            "Device Type": 1,
-            "Device Id": device(model, life.pool),
-            "Bytes": if end == End::Begins { bytes } else { -bytes },
-            "Total Allocated": pool.used.after(event),
-        });
-        if let Some(args) = args.as_object_mut() {
-            let [pool_key, given, with_pool] = KINETO_BESIDE;
-            args.insert(pool_key.into(), json!(life.pool.0));
-            if life.asked().is_some_and(|asked| asked != life.given) {
-                args.insert(given.into(), json!(life.given.0));
-            }
-            if end == End::WithPool {
-                args.insert(with_pool.into(), json!(true));
-            }
-            if !model.unrecorded.has(Fact::Addresses) {
-                args.insert("Addr".into(), json!(base(model, life.pool).wrapping_add(life.offset.0)));
-            }
-            if !model.unrecorded.has(Fact::Reserved) {
-                args.insert("Total Reserved".into(), json!(pool.reserved.after(event)));
-            }
-            if !model.unrecorded.has(Fact::Streams) {
-                args.insert("Stream".into(), json!(stream_number(model, life.stream)));
-            }
+        let [pool_key, given, with_pool] = KINETO_BESIDE;
+        let mut object = put(out);
+        let mut args = object.object("args");
+        if !model.unrecorded.has(Fact::Addresses) {
+            args.number("Addr", base(model, life.pool).wrapping_add(life.offset.0));
         }
-        let (pid, ts) = (life.pool.0 + 1, micros(model.events.time(event)));
-        self.put(&json!({ "ph": "i", "s": "t", "name": MEMORY, "pid": pid, "tid": 0, "ts": ts, "args": args }))
+        args.number("Bytes", if end == End::Begins { bytes } else { -bytes });
+        args.number("Device Id", device(model, life.pool));
+        args.number("Device Type", 1);
+        if end == End::WithPool {
+            args.truth(with_pool);
+        }
+        if life.asked().is_some_and(|asked| asked != life.given) {
+            args.number(given, life.given.0);
+        }
+        args.number(pool_key, life.pool.0);
+        if !model.unrecorded.has(Fact::Streams) {
+            args.number("Stream", stream_number(model, life.stream));
+        }
+        args.number("Total Allocated", pool.used.after(event));
+        if !model.unrecorded.has(Fact::Reserved) {
+            args.number("Total Reserved", pool.reserved.after(event));
+        }
+        drop(args);
+        object.word("name", MEMORY);
+        object.word("ph", "i");
+        object.number("pid", u64::from(life.pool.0) + 1);
+        object.word("s", "t");
+        object.number("tid", 0);
+        object.micros("ts", model.events.time(event));
     }
 
     /// A call that was refused: on its stream, else at its pool.
-    fn refusal(&mut self, event: EventIx, record: &Record<'_>) -> Result<()> {
+    fn refusal(&self, event: EventIx, record: &Record<'_>, out: &mut Vec<u8>) {
         let (verb, pool, stream) = match *record {
             Record::Refused { verb, pool, stream, .. } => (verb, pool, stream),
             Record::OutOfMemory { pool, stream, .. } => (Verb::Malloc, Some(pool), Some(stream)),
-            _ => return Ok(()),
+            _ => return,
         };
         let model = self.model;
         let tid = stream.and_then(|stream| self.streams.get(&stream)).map(|stream| stream.0);
@@ -289,19 +296,28 @@ impl<W: Write> Trace<'_, '_, W> {
             (None, Some(pool)) => (u64::from(pool.0) + 1, "p"),
             (None, None) => (STREAMS, "p"),
         };
-        let ts = micros(model.events.time(event));
-        let mut args = json!({ "number": model.events.number(event), "why": refusal_words(record) });
-        if let (Some(pool), Some(args)) = (pool, args.as_object_mut()) {
-            args.insert("pool".into(), json!(model.pool(pool).id.to_string()));
+        let mut object = put(out);
+        let mut args = object.object("args");
+        args.number("number", model.events.number(event));
+        if let Some(pool) = pool {
+            args.text("pool", &model.pool(pool).id.to_string());
         }
-        self.put(&json!({
-            "ph": "i", "s": scope, "cat": "refused", "name": format!("{} refused", verb.name()), "pid": pid,
-            "tid": tid.unwrap_or(0), "ts": ts, "args": args
-        }))
+        match refusal_words(record) {
+            Some(words) => args.text("why", &words),
+            None => args.null("why"),
+        }
+        drop(args);
+        object.word("cat", "refused");
+        object.text("name", &format!("{} refused", verb.name()));
+        object.word("ph", "i");
+        object.number("pid", pid);
+        object.word("s", scope);
+        object.number("tid", tid.unwrap_or(0));
+        object.micros("ts", model.events.time(event));
     }
 
     /// What happens to a pool.
-    fn other(&mut self, event: EventIx, record: &Record<'_>, kind: &str) -> Result<()> {
+    fn other(&self, event: EventIx, record: &Record<'_>, kind: &'static str, out: &mut Vec<u8>) {
         let pool = match *record {
             Record::Mapped { pool, .. }
             | Record::MappedInOrder { pool, .. }
@@ -311,37 +327,39 @@ impl<W: Write> Trace<'_, '_, W> {
             | Record::Trimmed { pool, .. } => Some(pool),
             _ => None,
         };
-        let Some(pool) = pool.and_then(|pool| self.pools.get(&pool).copied()) else { return Ok(()) };
-        let (pid, ts) = (pool.0 + 1, micros(self.model.events.time(event)));
-        let number = self.model.events.number(event);
-        self.put(&json!({
-            "ph": "i", "s": "p", "cat": POOL, "name": kind, "pid": pid, "tid": 0, "ts": ts, "args": { "number": number }
-        }))
+        let Some(pool) = pool.and_then(|pool| self.pools.get(&pool).copied()) else { return };
+        let mut object = put(out);
+        object.object("args").number("number", self.model.events.number(event));
+        object.word("cat", POOL);
+        object.word("name", kind);
+        object.word("ph", "i");
+        object.number("pid", u64::from(pool.0) + 1);
+        object.word("s", "p");
+        object.number("tid", 0);
+        object.micros("ts", self.model.events.time(event));
     }
 
     /// A pool's sums, where the record changes them.
-    fn counter(&mut self, event: EventIx, at: PoolIx) -> Result<()> {
+    fn counter(&self, event: EventIx, at: PoolIx, out: &mut Vec<u8>) {
         let (model, pool) = (self.model, self.model.pool(at));
         let (used, reserved) = (pool.used.after(event), pool.reserved.after(event));
         if event != EventIx(0) && used == pool.used.before(event) && reserved == pool.reserved.before(event) {
-            return Ok(());
+            return;
         }
-        let (pid, ts) = (at.0 + 1, micros(model.events.time(event)));
-        let mut args = json!({ "used": used });
-        if let (false, Some(args)) = (model.unrecorded.has(Fact::Reserved), args.as_object_mut()) {
-            args.insert("reserved".into(), json!(reserved));
+        let mut object = put(out);
+        let mut args = object.object("args");
+        if !model.unrecorded.has(Fact::Reserved) {
+            args.number("reserved", reserved);
         }
-        self.put(&json!({ "ph": "C", "cat": POOL, "name": "memory", "pid": pid, "tid": 0, "ts": ts, "args": args }))
+        args.number("used", used);
+        drop(args);
+        object.word("cat", POOL);
+        object.word("name", "memory");
+        whose(&mut object, "C", u64::from(at.0) + 1, 0);
+        object.micros("ts", model.events.time(event));
     }
 }
 
 fn stream_number(model: &Model, stream: StreamIx) -> u64 {
     model.stream(stream).id.raw() & (u64::MAX >> 32)
-}
-
-/// Microseconds, in which this format counts, with three places.
-fn micros(nanos: u64) -> Value {
-    let text = format!("{}.{:03}", nanos / 1000, nanos % 1000);
-    // Numbers of this form are valid; beyond 2^53 nanoseconds the last places may be lost by readers.
-    text.parse::<f64>().map_or(Value::Null, Value::from)
 }

@@ -6,22 +6,27 @@
 mod chrome;
 mod csv;
 mod file;
+mod json;
+mod ordered;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod pickle;
+mod plain;
 mod rmm;
+mod slices;
 mod snapshot;
 mod table;
+mod waits;
 
 pub use file::{ExportError, file};
+pub use table::Rows;
 
-use crate::model::{Death, EventIx, Fact, Model, Payload, PoolIx, StreamIx};
-use crate::origin::Origin;
+use crate::model::{Death, EventIx, Fact, Kind, Model, Payload, PoolIx, StreamIx};
 use crate::source::Opened;
 use foldhash::HashMap;
 use std::io::{self, Write};
 use weir::id::{PoolId, StreamId};
-use weir::trace::{Reader, Record, Stamped, Verb, text};
+use weir::trace::{Record, Verb};
 
 /// A format to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,17 +45,6 @@ pub enum Format {
     Pickle,
     /// A table as Parquet.
     Parquet(Rows),
-}
-
-/// What a row of a table is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rows {
-    /// A record.
-    Events,
-    /// An allocation.
-    Allocations,
-    /// A malloc that was granted or refused.
-    Decisions,
 }
 
 impl Format {
@@ -89,58 +83,24 @@ impl Format {
 pub fn write(format: Format, opened: &Opened, bytes: &[u8], out: &mut (impl Write + Send)) -> io::Result<Vec<String>> {
     let model = &opened.model;
     match format {
-        Format::Text => plain(bytes, out)?,
-        Format::Csv(rows) => csv::write(&table(rows, model, bytes), out)?,
+        Format::Text => plain::write(opened, bytes, out)?,
+        Format::Csv(rows) => csv::write(rows, model, bytes, out)?,
         Format::Rmm => rmm::write(model, rmm::Rows::Own, out)?,
         Format::RmmOrder => rmm::write(model, rmm::Rows::WithOrder, out)?,
-        Format::Chrome => chrome::write(model, out)?,
-        Format::Pickle => snapshot::write(model, out)?,
+        Format::Chrome => chrome::write(model, &opened.origin.part, out)?,
+        Format::Pickle => snapshot::write(model, &opened.origin.part, out)?,
         Format::Parquet(rows) => parquet_table(rows, model, bytes, out)?,
     }
     out.flush()?;
     Ok(notes(format, opened))
 }
 
-fn table(rows: Rows, model: &Model, bytes: &[u8]) -> table::Table {
-    match rows {
-        Rows::Events => table::events(model, bytes),
-        Rows::Allocations => table::allocations(model),
-        Rows::Decisions => table::decisions(model),
-    }
-}
-
 #[cfg(feature = "parquet")]
-fn parquet_table(rows: Rows, model: &Model, bytes: &[u8], out: &mut (impl Write + Send)) -> io::Result<()> {
-    let name = match rows {
-        Rows::Events => "events",
-        Rows::Allocations => "allocations",
-        Rows::Decisions => "decisions",
-    };
-    parquet::write(name, &table(rows, model, bytes), out)
-}
+use parquet::write as parquet_table;
 
 #[cfg(not(feature = "parquet"))]
-fn parquet_table(_: Rows, _: &Model, _: &[u8], _: &mut (impl Write + Send)) -> io::Result<()> {
+fn parquet_table(_: Rows, _: &Model, _: &[u8], _: &mut impl Write) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "this build writes no Parquet: it lacks the feature `parquet`"))
-}
-
-/// The text form, with what was damaged as comments.
-fn plain(bytes: &[u8], out: &mut impl Write) -> io::Result<()> {
-    let mut origin = Origin::of(bytes);
-    let (mut lines, mut line) = (Vec::new(), String::new());
-    for read in Reader::new(bytes) {
-        match read {
-            Ok(stamped) => {
-                line.clear();
-                text::write(&stamped, &mut line).map_err(io::Error::other)?;
-                writeln!(lines, "{line}")?;
-            }
-            Err(damage) if origin.expects(&damage) => {}
-            Err(damage) => origin.damages.push(damage.to_string()),
-        }
-    }
-    write!(out, "{}\n{origin}", text::HEADER)?;
-    out.write_all(&lines)
 }
 
 /// What the file lacks, or claims without knowing.
@@ -161,6 +121,8 @@ fn notes(format: Format, opened: &Opened) -> Vec<String> {
         format == Format::Pickle && lacks(Fact::Reserved),
         "the log does not say what is reserved: segments are what blocks touch",
     );
+    let rows = matches!(format, Format::Rmm | Format::RmmOrder) && !opened.origin.part.is_empty();
+    note(rows, "RMM's rows have no room to say that this is a part of a log");
     note(format == Format::Pickle, "a segment has one stream there; its blocks may be of any");
     let marks = matches!(format, Format::Rmm | Format::Pickle) && !model.marks.is_empty();
     note(marks, "marks are left out");
@@ -170,10 +132,11 @@ fn notes(format: Format, opened: &Opened) -> Vec<String> {
         with_pool && matches!(format, Format::Rmm | Format::RmmOrder | Format::Pickle | Format::Chrome),
         "blocks that end with their pool are freed there, on their own stream",
     );
-    let other_refused = (0..model.events.len()).any(|at| {
-        let payload = model.events.payload(EventIx::next_of(at));
-        matches!(payload, Payload::Other(Record::Refused { verb, .. }) if verb != Verb::Malloc)
-    });
+    let mut refused =
+        (0..model.events.len()).map(EventIx::next_of).filter(|at| model.events.kind(*at) == Kind::Refused);
+    let other_refused = refused.any(
+        |at| matches!(model.events.payload(at), Payload::Other(Record::Refused { verb, .. }) if verb != Verb::Malloc),
+    );
     note(
         other_refused && matches!(format, Format::Rmm | Format::RmmOrder | Format::Pickle),
         "refused calls other than mallocs are left out",
@@ -205,14 +168,6 @@ fn pools_by_id(model: &Model) -> HashMap<PoolId, PoolIx> {
 /// The places of the model's streams by their ids, as of pools.
 fn streams_by_id(model: &Model) -> HashMap<StreamId, StreamIx> {
     model.streams.iter().enumerate().rev().map(|(at, stream)| (stream.id, StreamIx::next_of(at))).collect()
-}
-
-/// All records of a model, with the number and time that the model gives them.
-fn records(model: &Model) -> impl Iterator<Item = (crate::model::EventIx, Stamped<'_>)> {
-    (0..model.events.len()).map(|at| {
-        let event = crate::model::EventIx::next_of(at);
-        (event, model.record(event))
-    })
 }
 
 /// A refused malloc: its pool, stream and size.

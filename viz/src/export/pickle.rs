@@ -14,6 +14,16 @@ impl<'w, W: Write> Pickle<'w, W> {
         Ok(Self { out })
     }
 
+    /// What goes on in a pickle that was begun elsewhere.
+    pub(super) fn amid(out: &'w mut W) -> Self {
+        Self { out }
+    }
+
+    /// What was written [`amid`](Self::amid).
+    pub(super) fn written(&mut self, bytes: &[u8]) -> Result<()> {
+        self.out.write_all(bytes)
+    }
+
     pub(super) fn end(self) -> Result<()> {
         self.out.write_all(b".")
     }

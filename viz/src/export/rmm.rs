@@ -1,13 +1,18 @@
 //! RAPIDS RMM's CSV.
 
-use super::{device, pools_by_id, records, refused, streams_by_id};
+use super::csv::Csv;
+use super::ordered::{ordered, ranges};
+use super::table::Cells;
+use super::waits::Waits;
+use super::{device, pools_by_id, refused, streams_by_id};
 use crate::import::{RMM_BESIDE, RMM_COLUMNS, WITH_POOL};
-use crate::model::{Life, Model, Payload, PoolIx, StreamIx};
+use crate::model::{EventIx, Life, LifeIx, Model, Payload, PoolIx, StreamIx};
 use foldhash::HashMap;
+use std::collections::BTreeMap;
 use std::io::{Result, Write};
+use std::ops::Range;
 use weir::id::{DeviceId, EventId, PoolId, StreamId};
 use weir::trace::Record;
-use weir::units::Nanos;
 
 /// Which rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,34 +24,23 @@ pub(super) enum Rows {
 }
 
 pub(super) fn write(model: &Model, rows: Rows, out: &mut impl Write) -> Result<()> {
-    let mut writer = csv::Writer::from_writer(out);
     let beside: &[&str] = if rows == Rows::WithOrder { &RMM_BESIDE } else { &[] };
-    writer.write_record(RMM_COLUMNS.iter().chain(beside))?;
-    let first = records(model).next().map_or(Nanos(0), |(_, stamped)| stamped.time);
-    let mut story = Story {
+    let mut heading = Csv::default();
+    RMM_COLUMNS.iter().chain(beside).for_each(|column| heading.text(Some(column)));
+    heading.end();
+    out.write_all(&heading.finish()?)?;
+    let story = Story {
         model,
         rows,
+        first: if model.events.is_empty() { 0 } else { model.events.time(EventIx(0)) },
         bases: bases(model),
         pools: pools_by_id(model),
         streams: streams_by_id(model),
-        recorded: HashMap::default(),
+        waits: Waits::of(model),
+        ended: model.ended_with(),
     };
-    let mut ended = model.ended_with();
-    for (event, stamped) in records(model) {
-        let with_pool = ended.remove(&event).into_iter().flatten().map(|life| story.end(model.life(life)));
-        let life = match model.events.payload(event) {
-            Payload::Life(life) => Some(model.life(life)),
-            Payload::Other(_) => None,
-        };
-        for row in with_pool.collect::<Vec<_>>().into_iter().chain(story.row(&stamped.record, life)) {
-            let time = time_of_day(stamped.time.0.saturating_sub(first.0));
-            let own = ["0", &time, row.action, &row.pointer, &row.size, &row.stream];
-            let beside = [row.device, row.pool, row.given, row.ends];
-            let beside = beside.iter().map(String::as_str).take(if rows == Rows::WithOrder { 4 } else { 0 });
-            writer.write_record(own.into_iter().chain(beside))?;
-        }
-    }
-    writer.flush()
+    let pieces = ranges(model.events.len(), Csv::ROWS);
+    ordered(pieces, |piece| story.piece(piece), |piece| out.write_all(&piece.finish()?))
 }
 
 /// The cells of a row; blank where nothing is to be said.
@@ -71,19 +65,49 @@ impl Row {
 struct Story<'m> {
     model: &'m Model,
     rows: Rows,
+    /// When the log begins.
+    first: u64,
     bases: Vec<u64>,
     pools: HashMap<PoolId, PoolIx>,
     streams: HashMap<StreamId, StreamIx>,
-    /// The latest recording of each event.
-    recorded: HashMap<EventId, u64>,
+    waits: Waits,
+    ended: HashMap<EventIx, Vec<LifeIx>>,
 }
 
 impl Story<'_> {
-    fn row(&mut self, record: &Record<'_>, life: Option<&Life>) -> Option<Row> {
-        match (*record, life) {
-            (Record::Malloc { stream, .. }, Some(life)) => Some(self.block("allocate", life, stream)),
-            (Record::Free { stream, .. }, Some(life)) => Some(self.block("free", life, stream)),
-            _ => self.failure(record).or_else(|| self.order(record)),
+    /// The rows of these records.
+    fn piece(&self, events: Range<usize>) -> Csv {
+        let mut cells = Csv::default();
+        for event in events.map(EventIx::next_of) {
+            for life in self.ended.get(&event).into_iter().flatten() {
+                self.put(event, &self.end(self.model.life(*life)), &mut cells);
+            }
+            if let Some(row) = self.row(event) {
+                self.put(event, &row, &mut cells);
+            }
+        }
+        cells
+    }
+
+    fn put(&self, event: EventIx, row: &Row, cells: &mut Csv) {
+        let time = time_of_day(self.model.events.time(event).saturating_sub(self.first));
+        let own = ["0", &time, row.action, &row.pointer, &row.size, &row.stream];
+        let beside = [&row.device, &row.pool, &row.given, &row.ends];
+        let beside = beside.into_iter().map(String::as_str).filter(|_| self.rows == Rows::WithOrder);
+        own.into_iter().chain(beside).for_each(|cell| cells.text(Some(cell)));
+        cells.end();
+    }
+
+    fn row(&self, event: EventIx) -> Option<Row> {
+        let record = self.model.record(event).record;
+        match (record, self.model.events.payload(event)) {
+            (Record::Malloc { stream, .. }, Payload::Life(life)) => {
+                Some(self.block("allocate", self.model.life(life), stream))
+            }
+            (Record::Free { stream, .. }, Payload::Life(life)) => {
+                Some(self.block("free", self.model.life(life), stream))
+            }
+            _ => self.failure(&record).or_else(|| self.order(event, &record)),
         }
     }
 
@@ -112,18 +136,15 @@ impl Story<'_> {
         Some(Row { size: size.to_string(), ..self.of_pool(row, pool) })
     }
 
-    fn order(&mut self, record: &Record<'_>) -> Option<Row> {
+    fn order(&self, at: EventIx, record: &Record<'_>) -> Option<Row> {
         if self.rows == Rows::Own {
             return None;
         }
         let event = |event: EventId| (event.raw() & MASK).to_string();
         match *record {
-            Record::Recorded { event: id, stream, number, .. } => {
-                self.recorded.insert(id, number);
-                Some(self.on_stream("record", event(id), stream))
-            }
+            Record::Recorded { event: id, stream, .. } => Some(self.on_stream("record", event(id), stream)),
             // One that waits for nothing adds none.
-            Record::Waited { event: id, stream, number, .. } if self.recorded.get(&id) == Some(&number) => {
+            Record::Waited { event: id, stream, .. } if self.waits.at(at).is_some_and(|wait| wait.is_latest) => {
                 Some(self.on_stream("wait", event(id), stream))
             }
             Record::StreamSynchronized { stream, .. } => Some(self.on_stream("sync", "0".into(), stream)),
@@ -144,24 +165,31 @@ impl Story<'_> {
 
 /// Where each pool's offsets count from: its base. Of pools that are there at once and overlap, on several devices or
 /// because the log does not define them, the later one is moved behind all: a block's rows are found by its address alone.
+/// O(n log n) in the pools.
 fn bases(model: &Model) -> Vec<u64> {
     let pools = || (0..model.pools.len()).map(PoolIx::next_of);
     let lives = |pool: PoolIx| model.pool(pool).lives.iter().map(|life| model.life(*life));
     let lengths: Vec<u64> = pools().map(|pool| lives(pool).map(Life::end).max().unwrap_or(0)).collect();
-    let length = |pool: PoolIx| lengths[pool.at()];
-    let mut behind = pools().map(|pool| super::base(model, pool).saturating_add(length(pool))).max().unwrap_or(0);
-    let mut bases: Vec<u64> = Vec::new();
-    for pool in pools() {
-        let (mut base, bytes, since) = (super::base(model, pool), length(pool), lives(pool).map(Life::since).min());
-        let in_the_way = |(other, start): (PoolIx, &u64)| {
-            let over = model.pool(other).destroyed.zip(since).is_some_and(|(destroyed, since)| destroyed <= since);
-            !over && *start < base.saturating_add(bytes) && base < start.saturating_add(length(other))
-        };
-        if pools().zip(&bases).any(in_the_way) {
-            base = behind;
-            behind = behind.saturating_add(bytes);
+    let mut bases: Vec<u64> = pools().map(|pool| super::base(model, pool)).collect();
+    let mut behind = bases.iter().zip(&lengths).map(|(base, bytes)| base.saturating_add(*bytes)).max().unwrap_or(0);
+    // By their first blocks: what is over for one of them is over for all that come after it.
+    let mut order: Vec<_> = pools().filter_map(|pool| Some((lives(pool).map(Life::since).min()?, pool))).collect();
+    order.sort_unstable();
+    // What is taken, by its start; none overlaps another.
+    let mut taken: BTreeMap<u64, PoolIx> = BTreeMap::new();
+    for (since, pool) in order {
+        let (base, bytes) = (bases[pool.at()], lengths[pool.at()]);
+        while let Some((&start, &other)) = taken.range(..base.saturating_add(bytes)).next_back()
+            && start.saturating_add(lengths[other.at()]) > base
+        {
+            if model.pool(other).destroyed.is_none_or(|destroyed| destroyed > since) {
+                bases[pool.at()] = behind;
+                behind = behind.saturating_add(bytes);
+                break;
+            }
+            taken.remove(&start);
         }
-        bases.push(base);
+        taken.insert(bases[pool.at()], pool);
     }
     bases
 }

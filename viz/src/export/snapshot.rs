@@ -1,16 +1,20 @@
 //! PyTorch's memory snapshot: `segments` as they are at the log's end, and `device_traces`, what happened on each device.
 
+use super::ordered::{ordered, ranges};
 use super::pickle::Pickle;
-use super::{base, device, pools_by_id, records, refused};
-use crate::import::SNAPSHOT_BESIDE;
+use super::{base, device, pools_by_id, refused};
+use crate::import::{SNAPSHOT_BESIDE, SNAPSHOT_PART};
 use crate::model::{EventIx, Fact, Life, LifeIx, Model, Payload, PoolIx};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::io::{Result, Write};
+use std::ops::Range;
 use weir::id::{PoolId, StreamId};
 use weir::trace::Record;
 use weir::units::Bytes;
 
 const MASK: u64 = u64::MAX >> 32;
+/// Records that are written at once.
+const PIECE: usize = 1 << 12;
 
 /// An entry of a device's trace.
 struct Entry {
@@ -36,9 +40,12 @@ struct Segment {
     blocks: Vec<LifeIx>,
 }
 
-pub(super) fn write(model: &Model, out: &mut impl Write) -> Result<()> {
+pub(super) fn write(model: &Model, part: &str, out: &mut impl Write) -> Result<()> {
     let mut pickle = Pickle::begin(out)?;
     pickle.open_dict()?;
+    if !part.is_empty() {
+        pickle.entry(SNAPSHOT_PART, part)?;
+    }
     pickle.text("segments")?;
     pickle.open_list()?;
     for segment in segments(model) {
@@ -47,11 +54,11 @@ pub(super) fn write(model: &Model, out: &mut impl Write) -> Result<()> {
     pickle.close_list()?;
     pickle.text("device_traces")?;
     pickle.open_list()?;
-    for entries in traces(model) {
+    let traces = Traces { model, pools: pools_by_id(model), ended: model.ended_with() };
+    for device in 0..devices(model) {
         pickle.open_list()?;
-        for entry in entries {
-            write_entry(model, &entry, &mut pickle)?;
-        }
+        let pieces = ranges(model.events.len(), PIECE);
+        ordered(pieces, |piece| traces.piece(device, piece), |piece| pickle.written(&piece?))?;
         pickle.close_list()?;
     }
     pickle.close_list()?;
@@ -209,36 +216,47 @@ fn stream(model: &Model, life: &Life) -> u64 {
     model.stream(life.stream).id.raw() & MASK
 }
 
-/// The traces, a list for each device from 0 on.
-fn traces(model: &Model) -> Vec<Vec<Entry>> {
-    let mut devices: BTreeMap<u32, Vec<Entry>> = BTreeMap::new();
-    let (pools, mut ended) = (pools_by_id(model), model.ended_with());
-    for (event, stamped) in records(model) {
-        let telling = Telling { model, pools: &pools, record: event, micros: stamped.time.0 / 1000 };
-        for life in ended.remove(&event).into_iter().flatten() {
-            let life = model.life(life);
-            let entries = telling.free(life, model.stream(life.stream).id);
-            let entries = entries.map(|entry| Entry { with_pool: true, ..entry });
-            devices.entry(device(model, life.pool)).or_default().extend(entries);
+/// Devices from 0 on that have a list of their own. A hostile log may name any device; PyTorch counts them from 0.
+fn devices(model: &Model) -> u32 {
+    let pools = (0..model.pools.len()).map(PoolIx::next_of);
+    let devices: BTreeSet<u32> = pools.map(|pool| device(model, pool)).collect();
+    let most = weir::id::MAX_DEVICES.max(devices.len()) as u32;
+    devices.last().map_or(0, |last| last.saturating_add(1)).min(most)
+}
+
+/// What is told of the devices.
+struct Traces<'m> {
+    model: &'m Model,
+    pools: foldhash::HashMap<PoolId, PoolIx>,
+    ended: foldhash::HashMap<EventIx, Vec<LifeIx>>,
+}
+
+impl Traces<'_> {
+    /// What these records tell of a device.
+    fn piece(&self, of: u32, events: Range<usize>) -> Result<Vec<u8>> {
+        let (model, mut out) = (self.model, Vec::new());
+        let mut pickle = Pickle::amid(&mut out);
+        for record in events.map(EventIx::next_of) {
+            let telling = Telling { model, pools: &self.pools, record, micros: model.events.time(record) / 1000 };
+            for life in self.ended.get(&record).into_iter().flatten().map(|life| model.life(*life)) {
+                let entries = telling.free(life, model.stream(life.stream).id);
+                let entries = entries.map(|entry| Entry { with_pool: true, ..entry });
+                put(model, of, &entries, &mut pickle)?;
+            }
+            let life = match model.events.payload(record) {
+                Payload::Life(life) => Some(model.life(life)),
+                Payload::Other(_) => None,
+            };
+            put(model, of, &telling.entries(&model.record(record).record, life), &mut pickle)?;
         }
-        let life = match model.events.payload(event) {
-            Payload::Life(life) => Some(model.life(life)),
-            Payload::Other(_) => None,
-        };
-        let entries = telling.entries(&stamped.record, life);
-        let Some(pool) = entries.first().map(|entry| entry.pool) else { continue };
-        devices.entry(device(model, pool)).or_default().extend(entries);
+        Ok(out)
     }
-    let count = devices.keys().last().map_or(0, |last| *last as usize + 1);
-    // A hostile log may name any device; PyTorch counts them from 0.
-    let count = count.min(weir::id::MAX_DEVICES.max(devices.len()));
-    let mut all: Vec<Vec<Entry>> = (0..count).map(|_| Vec::new()).collect();
-    for (device, entries) in devices {
-        if let Some(list) = all.get_mut(device as usize) {
-            *list = entries;
-        }
-    }
-    all
+}
+
+/// Entries about one pool, where that is the device's.
+fn put<W: Write>(model: &Model, of: u32, entries: &[Entry], pickle: &mut Pickle<'_, W>) -> Result<()> {
+    let mut of_device = entries.iter().filter(|entry| device(model, entry.pool) == of);
+    of_device.try_for_each(|entry| write_entry(model, entry, pickle))
 }
 
 /// A record on its way to entries.

@@ -15,6 +15,9 @@ pub(crate) const MEMORY: &str = "[memory]";
 /// The categories of marks, and of what a pool holds and what happens to it, in traces of weir's own.
 pub(crate) const MARK: &str = "mark";
 pub(crate) const POOL: &str = "pool";
+/// Where a trace says what else there is to know of it, and there in traces of weir's own: which part of a log it is.
+pub(crate) const OTHER: &str = "otherData";
+pub(crate) const PART: &str = "part";
 /// What weir says beside in its own: which pool, what a block takes, and whether it ends with its pool.
 pub(crate) const BESIDE: [&str; 3] = ["Pool", "Given", "Ends With Pool"];
 
@@ -63,7 +66,8 @@ pub(super) fn record(bytes: &[u8]) -> Result<Recording, ImportError> {
         let expected = "a trace that was recorded with profile_memory=True".to_owned();
         return Err(ImportError { at: Spot::File, column: None, found, expected });
     }
-    let Found { memory, counters, marks, .. } = found;
+    let Found { memory, counters, marks, part, .. } = found;
+    recording.part = part;
     let pools: BTreeSet<Option<u32>> = memory.iter().map(|event| event.beside.pool).collect();
     tell(&mut recording, memory);
     // They say after every record what the others say after calls.
@@ -158,6 +162,7 @@ struct Found {
     /// What pools hold and marks, as weir writes them.
     counters: Vec<Happening>,
     marks: Vec<Happening>,
+    part: String,
     bad: Vec<ImportError>,
 }
 
@@ -264,6 +269,10 @@ impl<'de> Visitor<'de> for Top<'_> {
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
                 "traceEvents" => map.next_value_seed(Events(self.0))?,
+                OTHER => {
+                    let other: Value = map.next_value()?;
+                    self.0.part = other.get(PART).and_then(Value::as_str).unwrap_or_default().to_owned();
+                }
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }

@@ -23,12 +23,12 @@ mod table;
 mod translate;
 
 pub use event_log::program_of;
-pub(crate) use kineto::{BESIDE as KINETO_BESIDE, MARK, MEMORY, POOL};
+pub(crate) use kineto::{BESIDE as KINETO_BESIDE, MARK, MEMORY, OTHER as BESIDE, PART, POOL};
 pub use order::{Order, Place};
 pub use program::{Aside, Block, Op, Program, Recorded, Tie};
 pub(crate) use rmm::{BESIDE as RMM_BESIDE, COLUMNS as RMM_COLUMNS, WITH_POOL};
 pub use row::{ImportError, Spot};
-pub(crate) use snapshot::BESIDE as SNAPSHOT_BESIDE;
+pub(crate) use snapshot::{BESIDE as SNAPSHOT_BESIDE, PART as SNAPSHOT_PART};
 
 use crate::model::{Fact, Unrecorded};
 use crate::unpack::{Packing, unpack};

@@ -18,6 +18,8 @@ pub(super) struct Recording {
     pub(super) happenings: Vec<Happening>,
     /// The devices of pools, where a device has several; a pool that is not here is its device's only one.
     pub(super) devices: BTreeMap<u32, u32>,
+    /// Which part of a log it is, where it says that.
+    pub(super) part: String,
     /// What a reader should know beside.
     pub(super) notes: Vec<String>,
     /// What could not be read; the first ones.

@@ -14,6 +14,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 /// whether it ends with its pool. Segments say the second.
 pub(crate) const BESIDE: [&str; 4] = ["record", "pool", "given", "with_pool"];
 
+/// Where a snapshot of weir's own says which part of a log it is.
+pub(crate) const PART: &str = "part_of_log";
+
 /// One device's part of a snapshot.
 pub(super) struct Snapshot {
     pub(super) happenings: Vec<Happening>,
@@ -104,6 +107,9 @@ pub(super) fn record(bytes: &[u8]) -> Result<Recording, ImportError> {
             Lists::of_part(&pickle)?
         }
     };
+    if let Some(Value::Text(part)) = pickle.field(pickle.root(), PART).map(|part| pickle.value(part)) {
+        recording.part = String::from_utf8_lossy(part).into_owned();
+    }
     for device in lists.devices() {
         let mut part = lists.part(&pickle, device);
         for (number, entry) in lists.entries.get(device).copied().unwrap_or_default().iter().enumerate() {

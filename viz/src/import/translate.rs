@@ -425,9 +425,9 @@ impl Translator {
         let origin = Origin {
             format: recording.format.to_owned(),
             unrecorded: recording.unrecorded,
+            part: recording.part.clone(),
             notes,
             damages,
-            ..Origin::default()
         };
         format!("{}\n{origin}{}", text::HEADER, self.lines).into_bytes()
     }

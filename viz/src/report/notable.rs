@@ -5,6 +5,8 @@ use super::pool::{Peak, holders};
 use super::{Waits, refusals, waits};
 use crate::model::{Axis, EventIx, Fact, FindingIx, Kind, LifeIx, Model, Payload, PoolIx};
 use crate::scene::ticks;
+use foldhash::HashMap;
+use weir::id::PoolId;
 use weir::trace::Record;
 
 /// Where something is.
@@ -130,9 +132,11 @@ fn idle(model: &Model, pool: PoolIx, list: &mut Vec<Notable>) {
 /// The record that tells the most of it, of each pool.
 fn thrash(model: &Model) -> Vec<Notable> {
     let mut last: Vec<Option<(EventIx, u64)>> = vec![None; model.pools.len()];
+    // Of several of one id, as where a log begins again, the last.
+    let ids: HashMap<PoolId, usize> = model.pools.iter().enumerate().map(|(at, pool)| (pool.id, at)).collect();
     for event in of_kind(model, Kind::Kept) {
         if let Payload::Other(Record::Kept { pool, thrash, .. }) = model.events.payload(event)
-            && let Some(at) = model.pools.iter().rposition(|of| of.id == pool)
+            && let Some(&at) = ids.get(&pool)
             && thrash.0 > last[at].map_or(0, |(_, bytes)| bytes)
         {
             last[at] = Some((event, thrash.0));

@@ -140,7 +140,7 @@ impl PoolReport {
             id: pool.id,
             limit: pool.limit().map(|limit| limit.0),
             granule: Some(pool.granularity.0).filter(|_| recorded(Fact::Reserved)),
-            laid_out: recorded(Fact::Reserved) && recorded(Fact::Addresses),
+            laid_out: recorded(Fact::Reserved) && recorded(Fact::Addresses) && is_mapped(model, at),
             mallocs: pool.lives.iter().filter(|life| model.life(**life).born().is_some()).count() as u64,
             used,
             reserved: recorded(Fact::Reserved).then(|| peak(pool.reserved.peak())),
@@ -169,6 +169,11 @@ impl PoolReport {
     pub fn worst_fragmentation(&self) -> Option<f64> {
         self.laid_out.then(|| self.samples.iter().map(Sample::fragmentation).fold(0.0, f64::max))
     }
+}
+
+/// Whether it is recorded where memory is mapped. Other allocators' logs may state how much it is, and no places.
+fn is_mapped(model: &Model, at: PoolIx) -> bool {
+    model.unrecorded.is_empty() || model.pool(at).runs.iter().any(|run| run.mapped.is_some())
 }
 
 /// Blocks with a label by that, others by their stream.

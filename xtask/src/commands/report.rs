@@ -5,6 +5,7 @@ use crate::progress;
 use crate::project;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value, json};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use weir::trace::Source;
 use weir_viz::cli::{self, Picture};
@@ -124,7 +125,7 @@ fn print(arguments: &ArgMatches, report: &Report, opened: &Opened) -> Result<(),
         write(out, weir_viz::svg::write(&scene).as_bytes())?;
     }
     if arguments.get_flag("json") {
-        say!("{}", object(report, &opened.model));
+        crate::say::with(|out| write_object(report, &opened.model, out));
     } else if out("html").is_none() && out("svg").is_none() {
         crate::say::text(&report::text(report, &opened.model));
     }
@@ -137,8 +138,28 @@ fn write(out: &Path, bytes: &[u8]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One object on one line. Fields are added, never renamed.
-fn object(report: &Report, model: &Model) -> Value {
+/// The key of the pools.
+const POOLS: &str = "pools";
+
+/// One object on one line. A log may have thousands of pools: they are never all there as JSON.
+fn write_object(report: &Report, model: &Model, out: &mut dyn Write) -> io::Result<()> {
+    for (at, (key, value)) in object(report).iter().enumerate() {
+        write!(out, "{}{}:", if at == 0 { '{' } else { ',' }, json!(key))?;
+        if key != POOLS {
+            write!(out, "{value}")?;
+            continue;
+        }
+        out.write_all(b"[")?;
+        for (at, of) in report.pools.iter().enumerate() {
+            write!(out, "{}{}", if at == 0 { "" } else { "," }, pool(of, model))?;
+        }
+        out.write_all(b"]")?;
+    }
+    out.write_all(b"}\n")
+}
+
+/// All fields, the pools left open. Fields are added, never renamed.
+fn object(report: &Report) -> Map<String, Value> {
     let mut object = Map::new();
     object.insert("log".to_owned(), json!(report.name));
     for Figure { name, value, .. } in report::figures(report) {
@@ -155,7 +176,7 @@ fn object(report: &Report, model: &Model) -> Value {
     object.insert("not_recorded".to_owned(), json!(report.unrecorded.names().collect::<Vec<_>>()));
     let nanos = Some(report.nanos).filter(|_| !report.unrecorded.has(Fact::Times));
     object.insert("time_ns".to_owned(), json!(nanos));
-    object.insert("pools".to_owned(), report.pools.iter().map(|of| pool(of, model)).collect());
+    object.insert(POOLS.to_owned(), Value::Null);
     object.insert("waits".to_owned(), report.waits.iter().map(waits).collect());
     object.insert("refusals".to_owned(), report.refusals.iter().map(refused).collect());
     let findings: Map<String, Value> =
@@ -169,7 +190,7 @@ fn object(report: &Report, model: &Model) -> Value {
     object.insert("open".to_owned(), json!(uncertain(Certainty::Open)));
     object.insert("damages".to_owned(), json!(report.damages));
     object.insert("part".to_owned(), json!(report.open_ends));
-    Value::Object(object)
+    object
 }
 
 fn pool(pool: &PoolReport, model: &Model) -> Value {
