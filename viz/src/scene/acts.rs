@@ -146,16 +146,16 @@ impl Grid {
     fn of(context: &Context<'_>, rows: &Rows) -> Self {
         let columns = super::chart::columns(context);
         let height = rows.high.max(1.0);
-        let row_of = |row: usize| (row as f32 * rows.high / height) as usize;
-        let count = rows.lanes.len().checked_sub(1).map_or(0, |last| row_of(last) + 1);
+        let row_of: Vec<usize> = (0..rows.lanes.len()).map(|row| (row as f32 * rows.high / height) as usize).collect();
+        let count = row_of.last().map_or(0, |last| last + 1);
         let mut lanes = vec![Lane::Host; count];
-        rows.lanes.iter().enumerate().for_each(|(row, lane)| lanes[row_of(row)] = *lane);
+        row_of.iter().zip(&rows.lanes).for_each(|(row, lane)| lanes[*row] = *lane);
         let mut grid =
             Self { columns: columns.len() - 1, wide: 1, height, acts: vec![0; (columns.len() - 1) * count], lanes };
         for (column, pair) in columns.windows(2).enumerate() {
             context.model.lanes().each_in(context.model, context.view.pool, (pair[0], pair[1]), |lane, acts| {
                 if let Some(row) = rows.row(lane) {
-                    grid.acts[row_of(row) * grid.columns + column] |= acts;
+                    grid.acts[row_of[row] * grid.columns + column] |= acts;
                 }
             });
         }

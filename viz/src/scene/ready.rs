@@ -39,3 +39,24 @@ impl View {
         matches!(self.page, Page::Lanes | Page::Flows) || matches!(self.selection, Selection::Life(_))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::Size;
+    use crate::source;
+    use weir::trace::text;
+
+    #[test]
+    fn the_map_waits_for_less_than_the_lanes() {
+        let log = format!("{}\nnumber=0 time=0 record=pool_created pool=0\n", text::HEADER);
+        let model = source::read("a.log", log.as_bytes()).expect("a log").model;
+        let lanes = View { page: Page::Lanes, ..View::whole(&model, Size { w: 900.0, h: 600.0 }) };
+        let map = lanes.at_once();
+        assert!(!map.is_ready(&model) && !lanes.is_ready(&model));
+        map.prepare(&model);
+        assert!(map.is_ready(&model) && !lanes.is_ready(&model), "what a long log shows first");
+        lanes.prepare(&model);
+        assert!(lanes.is_ready(&model) && View { page: Page::Flows, ..lanes }.is_ready(&model));
+    }
+}
