@@ -144,7 +144,7 @@ struct Grid {
 
 impl Grid {
     fn of(context: &Context<'_>, rows: &Rows) -> Self {
-        let columns = super::chart::columns(context);
+        let columns = &context.columns;
         let height = rows.high.max(1.0);
         let row_of: Vec<usize> = (0..rows.lanes.len()).map(|row| (row as f32 * rows.high / height) as usize).collect();
         let count = row_of.last().map_or(0, |last| last + 1);
