@@ -17,7 +17,8 @@ const TAIL: usize = 64 << 10;
 
 type Read<'a> = Result<Stamped<'a>, Damage>;
 
-/// Gives all that [`Reader`] reads in these bytes to `take`, in order. O(bytes); the memory is that of a few batches.
+/// Shows all that [`Reader`] reads in these bytes to `take`, in order. O(bytes); the memory is that of a few batches. They
+/// stay where they were decoded: most records fill a small part of their place, and the rest need not come over.
 ///
 /// # Errors
 /// Whoever waits for it stopped it.
@@ -25,10 +26,10 @@ pub(crate) fn each<'a>(
     what: &'static str,
     bytes: &'a [u8],
     progress: &Progress,
-    take: impl FnMut(Read<'a>),
+    mut take: impl FnMut(&Read<'a>),
 ) -> Result<(), Stopped> {
     if bytes.len() < SHORT {
-        Reader::new(bytes).for_each(take);
+        Reader::new(bytes).for_each(|read| take(&read));
         return Ok(());
     }
     each_batched(what, bytes, progress, take)
@@ -38,7 +39,7 @@ fn each_batched<'a>(
     what: &'static str,
     bytes: &'a [u8],
     progress: &Progress,
-    mut take: impl FnMut(Read<'a>),
+    mut take: impl FnMut(&Read<'a>),
 ) -> Result<(), Stopped> {
     let task = progress.begin(what, Unit::Records, records(bytes));
     std::thread::scope(|threads| {
@@ -48,7 +49,8 @@ fn each_batched<'a>(
         // Where it is stopped nobody takes batches any more, which ends the other thread, too.
         for mut batch in filled {
             let length = batch.len() as u64;
-            batch.drain(..).for_each(&mut take);
+            batch.iter().for_each(&mut take);
+            batch.clear();
             // Refused only where the other side has finished.
             let _ = empty.send(batch);
             task.more(length)?;
@@ -109,7 +111,7 @@ mod tests {
 
     fn read(bytes: &[u8]) -> Vec<Read<'_>> {
         let mut all = Vec::new();
-        each_batched("reading", bytes, &Progress::default(), |read| all.push(read)).expect("nobody stops it");
+        each_batched("reading", bytes, &Progress::default(), |read| all.push(*read)).expect("nobody stops it");
         all
     }
 
@@ -135,7 +137,7 @@ mod tests {
         let bytes = log(records);
         assert_eq!(super::records(&bytes), Some(records));
         let (progress, mut seen, mut count) = (Progress::default(), Vec::new(), 0);
-        let take = |_: Read<'_>| {
+        let take = |_: &Read<'_>| {
             count += 1;
             if count % BATCH == 0 {
                 seen.extend(progress.seen());
@@ -152,7 +154,7 @@ mod tests {
     fn whoever_waits_can_stop_it() {
         let bytes = log(20 * BATCH as u64);
         let (progress, mut count) = (Progress::default(), 0);
-        let take = |_: Read<'_>| {
+        let take = |_: &Read<'_>| {
             count += 1;
             if count == BATCH {
                 progress.stop();

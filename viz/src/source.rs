@@ -264,16 +264,16 @@ fn read_with(name: &str, bytes: &[u8], progress: &Progress) -> Result<Opened, So
     let mut damages = Damages::default();
     let mut records = 0_u64;
     let mut first = None;
-    let take = |read: Result<Stamped<'_>, Damage>| match read {
+    let take = |read: &Result<Stamped<'_>, Damage>| match read {
         Ok(stamped) => {
             records += 1;
-            builder.push(&stamped);
+            builder.push(stamped);
         }
-        Err(damage) if origin.expects(&damage) => builder.gap(),
+        Err(damage) if origin.expects(damage) => builder.gap(),
         Err(damage) => {
             builder.gap();
-            first.get_or_insert(damage);
-            damages.push(damage);
+            first.get_or_insert(*damage);
+            damages.push(*damage);
         }
     };
     decode::each("reading", bytes, progress, take).map_err(|stopped| SourceError::stopped(name, stopped))?;

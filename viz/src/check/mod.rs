@@ -124,7 +124,7 @@ pub fn read_with(name: &str, bytes: &[u8], told: Told, progress: &Progress) -> R
     let mut damages = Vec::new();
     let (mut anything, mut more) = (false, 0_u64);
     let origin = Origin::of(bytes);
-    let take = |read: Result<Stamped<'_>, Damage>| match read {
+    let mut take = |read: Result<Stamped<'_>, Damage>| match read {
         Ok(stamped) => {
             anything = true;
             checker.push(&stamped);
@@ -139,7 +139,8 @@ pub fn read_with(name: &str, bytes: &[u8], told: Told, progress: &Progress) -> R
             }
         }
     };
-    decode::each("checking", bytes, progress, take).map_err(|stopped| SourceError::stopped(name, stopped))?;
+    decode::each("checking", bytes, progress, |read| take(*read))
+        .map_err(|stopped| SourceError::stopped(name, stopped))?;
     if !anything {
         // The source knows why.
         source::read(name, bytes)?;

@@ -2,7 +2,6 @@
 
 use super::blocks::Owned;
 use super::curve::Tally;
-use super::owned::owned;
 use super::owners::Spans;
 use super::stated;
 use super::stays::Stays;
@@ -48,7 +47,7 @@ pub(super) struct Making {
     pub(super) stated_reserved: Vec<(EventIx, u64)>,
     pub(super) threshold: Vec<(EventIx, u64)>,
     pub(super) threshold_now: u64,
-    pub(super) live: Spans<LifeIx>,
+    /// Who had them last, and has them still where that one is alive.
     pub(super) owners: Spans<LifeIx>,
     /// Since when, and why where that is recorded.
     pub(super) mapped: Spans<(EventIx, Option<MapReason>)>,
@@ -75,14 +74,13 @@ impl Builder {
         };
         let event = self.model.events.end();
         self.look_for_gap(event, stamped);
-        let payload = match stamped.record {
-            Record::Malloc { .. } => self.malloc(event, &stamped.record),
-            Record::Free { .. } => self.free(event, &stamped.record),
-            Record::Mark { label, name } => self.mark(event, label, name),
+        let payload = match &stamped.record {
+            malloc @ Record::Malloc { .. } => self.malloc(event, malloc),
+            free @ Record::Free { .. } => self.free(event, free),
+            Record::Mark { label, name } => self.mark(event, *label, name),
             other => {
-                let owned = owned(other);
-                self.apply(event, &owned);
-                self.model.events.keep(&owned)
+                self.apply(event, other);
+                self.model.events.keep(other)
             }
         };
         self.model.events.push(stamped.number, stamped.time.0, kind, payload);
@@ -320,7 +318,7 @@ impl Builder {
         self.model.events.keep(&Record::Mark { label, name: "" })
     }
 
-    fn apply(&mut self, event: EventIx, record: &Record<'static>) {
+    fn apply(&mut self, event: EventIx, record: &Record<'_>) {
         match *record {
             Record::Begin { version, .. } => self.begin(event, version),
             Record::PoolCreated { pool } => {
@@ -365,7 +363,7 @@ impl Builder {
     }
 
     /// Records that the pictures show as signs.
-    fn sign(&mut self, event: EventIx, record: &Record<'static>) {
+    fn sign(&mut self, event: EventIx, record: &Record<'_>) {
         match *record {
             Record::StreamCreated { stream }
             | Record::Recorded { stream, .. }

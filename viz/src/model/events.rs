@@ -175,6 +175,10 @@ impl Events {
     /// The first record at or after this place on the axis (or one past the last).
     #[must_use]
     pub fn first_from(&self, axis: Axis, position: f64) -> EventIx {
+        if axis == Axis::Record && self.numbers.len() <= 1 {
+            // Each has the place of its index.
+            return EventIx::next_of((position.ceil() as usize).min(self.len()));
+        }
         let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = usize::midpoint(low, high);

@@ -153,8 +153,7 @@ impl Model {
         builder.finish()
     }
 
-    /// Works out what pictures are drawn from, which would be waited for once it is asked for: what a window calls before
-    /// it shows anything. O(n log n).
+    /// Works out what pictures are drawn from, which would be waited for once it is asked for. O(n log n).
     pub fn prepare(&self) {
         // Neither needs the other.
         std::thread::scope(|threads| {
@@ -173,6 +172,13 @@ impl Model {
     #[must_use]
     pub fn lanes(&self) -> &Lanes {
         self.lanes.get_or_init(|| Lanes::build(self))
+    }
+
+    /// Whether that was done, so that nobody waits for [`lanes`](Self::lanes), [`handed`](Self::handed) and
+    /// [`went_to`](Self::went_to).
+    #[must_use]
+    pub fn is_prepared(&self) -> bool {
+        self.lanes.get().is_some() && self.flows.get().is_some() && self.later.get().is_some()
     }
 
     fn flows(&self) -> &flows::Flows {

@@ -2,7 +2,6 @@
 
 use super::LifeIx;
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
 /// A part of an allocation's bytes, and the allocation that had them before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,33 +36,63 @@ impl<T: Copy> Spans<T> {
     /// Cuts `start..end` out and returns what was there, in address order. Amortised O(log n): every run that is
     /// met is removed, and at most two come back.
     pub(crate) fn take(&mut self, start: u64, end: u64) -> Vec<Span<T>> {
-        if start >= end {
-            return Vec::new();
-        }
-        // Most are taken as they were put.
-        if let Entry::Occupied(run) = self.runs.entry(start)
-            && run.get().0 == end
-        {
-            return vec![Span { start, end, value: run.remove().1 }];
-        }
-        let first = self.runs.range(..=start).next_back().map_or(start, |(at, _)| *at);
-        let met = self.runs.range(first..end).filter(|(_, (stop, _))| *stop > start);
-        let met: Vec<u64> = met.map(|(at, _)| *at).collect();
         let mut taken = Vec::new();
-        for at in met {
-            let Some(&(stop, value)) = self.runs.get(&at) else {
-                continue;
-            };
-            self.runs.remove(&at);
-            if at < start {
-                self.runs.insert(at, (start, value));
+        self.cut(start, end, |span| taken.push(span));
+        taken
+    }
+
+    /// Gives `start..end` this value, and tells what was there, in address order. Amortised O(log n).
+    pub(crate) fn replace(&mut self, start: u64, end: u64, value: T, mut tell: impl FnMut(Span<T>)) {
+        if start >= end {
+            return;
+        }
+        // Mostly a run begins there, and its place in the map is kept.
+        match self.runs.get_mut(&start) {
+            Some(run) => {
+                let (stop, old) = std::mem::replace(run, (end, value));
+                tell(Span { start, end: stop.min(end), value: old });
+                if stop > end {
+                    self.runs.insert(end, (stop, old));
+                } else {
+                    self.cut_from(stop, end, tell);
+                }
             }
+            None => {
+                self.cut(start, end, tell);
+                self.put(start, end, value);
+            }
+        }
+    }
+
+    fn cut(&mut self, start: u64, end: u64, mut tell: impl FnMut(Span<T>)) {
+        if start >= end {
+            return;
+        }
+        if let Some((_, run)) = self.runs.range_mut(..start).next_back()
+            && run.0 > start
+        {
+            let (stop, value) = std::mem::replace(run, (start, run.1));
+            tell(Span { start, end: stop.min(end), value });
             if stop > end {
                 self.runs.insert(end, (stop, value));
             }
-            taken.push(Span { start: at.max(start), end: stop.min(end), value });
         }
-        taken
+        self.cut_from(start, end, tell);
+    }
+
+    /// The same of the runs that begin there.
+    fn cut_from(&mut self, start: u64, end: u64, mut tell: impl FnMut(Span<T>)) {
+        let mut from = start;
+        while from < end
+            && let Some((&start, &(stop, value))) = self.runs.range(from..end).next()
+        {
+            self.runs.remove(&start);
+            tell(Span { start, end: stop.min(end), value });
+            if stop > end {
+                self.runs.insert(end, (stop, value));
+            }
+            from = stop;
+        }
     }
 
     /// Gives `start..end` this value. The place must be free.
@@ -75,7 +104,11 @@ impl<T: Copy> Spans<T> {
 
     /// The parts of `start..end` that have no value, in address order.
     pub(crate) fn missing(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
-        let first = self.runs.range(..=start).next_back().map_or(start, |(at, _)| *at);
+        let last = self.runs.range(..=start).next_back();
+        let first = last.map_or(start, |(at, _)| *at);
+        if last.is_some_and(|run| run.1.0 >= end) {
+            return Vec::new();
+        }
         let mut missing = Vec::new();
         let mut from = start;
         for (at, (stop, _)) in self.runs.range(first..end) {
@@ -119,10 +152,13 @@ mod tests {
         let mut spans = Spans::default();
         let mut plain = [0_u32; 64];
         let mut state = 1_u64;
+        let mut last = (0, 0);
         for value in 1..2000_u32 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(17);
             let (a, b) = ((state >> 40) % 65, (state >> 50) % 65);
-            let (start, end) = (a.min(b), a.max(b));
+            // Some as they were put.
+            let (start, end) = if value % 4 == 0 { last } else { (a.min(b), a.max(b)) };
+            last = (start, end);
             let mut bare = [false; 64];
             for (from, to) in spans.missing(start, end) {
                 assert!(start <= from && from < to && to <= end);
@@ -131,7 +167,12 @@ mod tests {
             for i in start..end {
                 assert_eq!(bare[i as usize], plain[i as usize] == 0, "byte {i} in step {value}");
             }
-            let taken = spans.take(start, end);
+            let mut taken = Vec::new();
+            let keep = if state & 1 == 0 { value } else { 0 };
+            match keep {
+                0 => taken = spans.take(start, end),
+                _ => spans.replace(start, end, value, |span| taken.push(span)),
+            }
             let mut seen = [0_u32; 64];
             for span in &taken {
                 assert!(span.start < span.end);
@@ -140,11 +181,7 @@ mod tests {
             for i in start..end {
                 assert_eq!(seen[i as usize], plain[i as usize], "byte {i} in step {value}");
             }
-            let keep = if state & 1 == 0 { value } else { 0 };
             plain[start as usize..end as usize].fill(keep);
-            if keep != 0 {
-                spans.put(start, end, keep);
-            }
         }
     }
 }

@@ -118,11 +118,12 @@ impl Presence {
                     at += level.size;
                 }
                 None => {
-                    let (key, marks) = single(at);
-                    if wanted.iter().any(|range| range.contains(&key)) {
-                        tell(key, marks);
-                    }
-                    at += 1;
+                    // No block begins before the next leaf does.
+                    let past = (at / LEAF + 1).saturating_mul(LEAF).min(to);
+                    let found = (at..past).map(&single);
+                    let found = found.filter(|(key, _)| wanted.iter().any(|range| range.contains(key)));
+                    found.for_each(|(key, marks)| tell(key, marks));
+                    at = past;
                 }
             }
         }

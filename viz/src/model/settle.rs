@@ -49,34 +49,31 @@ impl Builder {
 
     /// Takes the addresses for a new life; answers where its links begin.
     fn settle_in(&mut self, event: EventIx, pool: PoolIx, life: LifeIx, start: u64, end: u64) -> u32 {
-        let making = &mut self.making[pool.at()];
-        let trespassed = making.live.take(start, end);
-        making.live.put(start, end, life);
-        let owners = making.owners.take(start, end);
-        making.owners.put(start, end, life);
-        for span in trespassed {
-            self.end_unrecorded(event, span.value, start..end);
-        }
-        self.ensure_mapped(event, pool, start, end);
-        let at = self.model.links.len();
-        for Span { start, end, value } in owners {
-            let bytes = end - start;
-            match self.model.links[at..].iter_mut().find(|l| l.life == value) {
-                Some(link) => link.bytes += bytes,
-                None => self.model.links.push(Link { life: value, bytes }),
+        let Self { model, making, .. } = self;
+        let (at, mut trespassed) = (model.links.len(), Vec::new());
+        making[pool.at()].owners.replace(start, end, life, |span| {
+            if model.lives[span.value.at()].death == Death::Live {
+                trespassed.push(span.value);
             }
-        }
+            let bytes = span.end - span.start;
+            match model.links[at..].iter_mut().find(|link| link.life == span.value) {
+                Some(link) => link.bytes += bytes,
+                None => model.links.push(Link { life: span.value, bytes }),
+            }
+        });
+        trespassed.into_iter().for_each(|life| self.end_unrecorded(event, life));
+        self.ensure_mapped(event, pool, start, end);
         LifeIx::next_of(at).0
     }
 
     /// A life whose addresses are given away must have ended without a record: in the first missing records after its
     /// malloc.
-    fn end_unrecorded(&mut self, event: EventIx, life: LifeIx, new: Range<u64>) {
+    fn end_unrecorded(&mut self, event: EventIx, life: LifeIx) {
         let old = &self.model.lives[life.at()];
         if old.death != Death::Live {
             return;
         }
-        let (pool, id, offset, given, end) = (old.pool, old.id, old.offset, old.given, old.end());
+        let (pool, id, given) = (old.pool, old.id, old.given);
         let gap = self.gap_after(old.since());
         self.model.lives[life.at()].death = Death::NotRecorded(gap.unwrap_or(event));
         self.alive.remove(&id);
@@ -85,9 +82,6 @@ impl Builder {
             Some(gap) => making.used.unseen(gap, -signed(given.0)),
             None => making.used.add(event, -signed(given.0)),
         }
-        // What lies outside the new owner's addresses is nobody's now.
-        let _ = making.live.take(offset.0, new.start.min(end));
-        let _ = making.live.take(new.end.max(offset.0), end);
         if gap.is_none() {
             self.odd(event, || {
                 format!("allocation {id} is still live, but its addresses are given away: its free is not in the log")
@@ -134,20 +128,18 @@ impl Builder {
             let life = &self.model.lives[l.at()];
             life.pool == pool && life.offset == offset && life.given == given
         });
-        let life = known.unwrap_or_else(|| self.born_before(event, pool, stream, seq, id, offset, given));
+        let (life, there) = match known {
+            Some(life) => (life, Vec::new()),
+            None => self.born_before(event, pool, stream, seq, id, offset, given),
+        };
         self.model.lives[life.at()].death = Death::Free { event, stream, seq };
-        let end = offset.0.saturating_add(given.0);
-        let making = &mut self.making[pool.at()];
-        let there = making.live.take(offset.0, end);
-        making.used.add(event, -signed(given.0));
+        self.making[pool.at()].used.add(event, -signed(given.0));
         // Where this one's malloc is not in the log, its addresses may seem to be another's, which must have ended.
-        for span in there.into_iter().filter(|s| s.value != life) {
-            self.end_unrecorded(event, span.value, offset.0..end);
-        }
+        there.into_iter().for_each(|span| self.end_unrecorded(event, span.value));
         life.0
     }
 
-    /// A free without its malloc.
+    /// A free without its malloc; answers whose its addresses seemed to be, too.
     #[allow(clippy::too_many_arguments, reason = "the fields of one record")]
     fn born_before(
         &mut self,
@@ -158,7 +150,7 @@ impl Builder {
         id: AllocId,
         offset: Bytes,
         given: Bytes,
-    ) -> LifeIx {
+    ) -> (LifeIx, Vec<Span<LifeIx>>) {
         let life = LifeIx::next_of(self.model.lives.len());
         let gap = self.latest_gap(pool);
         let since = gap.unwrap_or(event);
@@ -186,9 +178,9 @@ impl Builder {
         let making = &mut self.making[pool.at()];
         making.used.unseen(since, signed(given.0));
         making.before.push(life);
-        let _ = making.owners.take(offset.0, end);
+        let there = making.owners.take(offset.0, end);
         making.owners.put(offset.0, end, life);
-        life
+        (life, there)
     }
 
     pub(super) fn begin(&mut self, event: EventIx, version: (u16, u16, u16)) {
@@ -211,11 +203,8 @@ impl Builder {
     pub(super) fn destroy_pool(&mut self, event: EventIx, id: PoolId, leaked: Bytes) {
         let at = self.pool(id);
         self.model.pools[at.at()].destroyed = Some(event);
-        let mut live: Vec<LifeIx> = self.making[at.at()].live.drain().iter().map(|s| s.value).collect();
-        live.dedup();
-        for life in live {
-            self.end_with_pool(event, life, leaked);
-        }
+        let owners: Vec<LifeIx> = self.making[at.at()].owners.iter().map(|span| span.value).collect();
+        owners.into_iter().for_each(|life| self.end_with_pool(event, life, leaked));
         let gap = self.latest_gap(at);
         let making = &mut self.making[at.at()];
         if let Some(gap) = gap {
@@ -245,7 +234,7 @@ impl Builder {
     /// Another run begins: nothing of this pool is left.
     fn end_run(&mut self, event: EventIx, at: PoolIx) {
         let making = &mut self.making[at.at()];
-        for span in making.live.drain() {
+        for span in making.owners.drain() {
             let life = &mut self.model.lives[span.value.at()];
             if life.death == Death::Live {
                 life.death = Death::Destroyed(event);
@@ -270,8 +259,6 @@ impl Builder {
         let making = &mut self.making[at.at()];
         making.mapped.put(range.start, range.end, (event, Some(reason)));
         making.reserved.add(event, signed(range.end - range.start));
-        // Fresh memory: nobody had it at this address before.
-        let _ = making.owners.take(range.start, range.end);
     }
 
     /// Where so many granules from there on lie.
@@ -296,10 +283,10 @@ impl Builder {
         }
     }
 
-    /// Nobody lives in memory that is mapped or unmapped here.
+    /// Nobody lives in memory that is mapped or unmapped here, and of fresh memory nobody had it at this address before.
     fn abandon(&mut self, event: EventIx, pool: PoolIx, range: &Range<u64>) {
-        for span in self.making[pool.at()].live.take(range.start, range.end) {
-            self.end_unrecorded(event, span.value, range.clone());
+        for span in self.making[pool.at()].owners.take(range.start, range.end) {
+            self.end_unrecorded(event, span.value);
         }
     }
 
@@ -327,7 +314,6 @@ impl Builder {
             making.reserved.unseen(gap, signed(unseen));
         }
         let known = making.mapped.take(range.start, range.end);
-        let _ = making.owners.take(range.start, range.end);
         let bytes: u64 = known.iter().map(|s| s.end - s.start).sum();
         making.reserved.add(event, -signed(bytes));
         let runs = known.into_iter().map(|span| Run::from_span(span, Some(event), Some(reason)));

@@ -144,18 +144,18 @@ struct Grid {
 
 impl Grid {
     fn of(context: &Context<'_>, rows: &Rows) -> Self {
-        let columns = super::chart::columns(context);
+        let columns = &context.columns;
         let height = rows.high.max(1.0);
-        let row_of = |row: usize| (row as f32 * rows.high / height) as usize;
-        let count = rows.lanes.len().checked_sub(1).map_or(0, |last| row_of(last) + 1);
+        let row_of: Vec<usize> = (0..rows.lanes.len()).map(|row| (row as f32 * rows.high / height) as usize).collect();
+        let count = row_of.last().map_or(0, |last| last + 1);
         let mut lanes = vec![Lane::Host; count];
-        rows.lanes.iter().enumerate().for_each(|(row, lane)| lanes[row_of(row)] = *lane);
+        row_of.iter().zip(&rows.lanes).for_each(|(row, lane)| lanes[*row] = *lane);
         let mut grid =
             Self { columns: columns.len() - 1, wide: 1, height, acts: vec![0; (columns.len() - 1) * count], lanes };
         for (column, pair) in columns.windows(2).enumerate() {
             context.model.lanes().each_in(context.model, context.view.pool, (pair[0], pair[1]), |lane, acts| {
                 if let Some(row) = rows.row(lane) {
-                    grid.acts[row_of(row) * grid.columns + column] |= acts;
+                    grid.acts[row_of[row] * grid.columns + column] |= acts;
                 }
             });
         }
@@ -165,23 +165,28 @@ impl Grid {
     /// Where acts are not apart, only what is painted last is seen.
     fn seen(mut self) -> Self {
         if self.height < APART {
-            self.acts.iter_mut().for_each(|acts| *acts = last_painted(*acts));
+            self.acts.iter_mut().for_each(|acts| *acts = LAST_PAINTED[usize::from(*acts)]);
         }
         self
     }
 
     /// Two columns are one.
     fn coarser(self) -> Self {
-        let pairs = self.acts.chunks(self.columns).flat_map(|row| row.chunks(2));
-        let acts = pairs.map(|pair| pair.iter().fold(0, |bits, acts| bits | acts)).collect();
-        Self { columns: self.columns.div_ceil(2), wide: self.wide * 2, acts, ..self }.seen()
+        let columns = self.columns.div_ceil(2);
+        let mut acts = vec![0; columns * self.lanes.len()];
+        for (pairs, row) in acts.chunks_mut(columns).zip(self.acts.chunks(self.columns)) {
+            for (both, pair) in pairs.iter_mut().zip(row.chunks(2)) {
+                *both = pair[0] | pair.get(1).unwrap_or(&0);
+            }
+        }
+        Self { columns, wide: self.wide * 2, acts, ..self }.seen()
     }
 
     /// How many ticks there would be: each begins where its act was not in the column before.
     fn count(&self) -> usize {
         let of_row = |row: &[u16]| {
-            let before = std::iter::once(&0).chain(row);
-            row.iter().zip(before).map(|(acts, before)| (acts & !before).count_ones() as usize).sum::<usize>()
+            let further = row.windows(2).map(|pair| (pair[1] & !pair[0]).count_ones()).sum::<u32>();
+            (row.first().map_or(0, |first| first.count_ones()) + further) as usize
         };
         self.acts.chunks(self.columns).map(of_row).sum()
     }
@@ -204,9 +209,22 @@ impl Grid {
     }
 }
 
-fn last_painted(acts: u16) -> u16 {
-    ORDER.iter().rev().map(|act| act.bit()).find(|bit| acts & bit != 0).unwrap_or(0)
-}
+/// Of any acts, the one that is painted last. Asked for each pixel of a picture.
+const LAST_PAINTED: [u16; 1 << ORDER.len()] = {
+    let mut last = [0; 1 << ORDER.len()];
+    let mut acts = 0;
+    while acts < last.len() {
+        let mut at = 0;
+        while at < ORDER.len() {
+            if acts & ORDER[at].bit() as usize != 0 {
+                last[acts] = ORDER[at].bit();
+            }
+            at += 1;
+        }
+        acts += 1;
+    }
+    last
+};
 
 /// From where to where the bit is set.
 fn runs(acts: &[u16], bit: u16) -> impl Iterator<Item = (usize, usize)> {

@@ -1,7 +1,7 @@
 //! Used and reserved bytes over the x axis, a pixel column at a time.
 
-use super::{Anchor, Context, Paint, Pos, Rect, Scale, Stroke, pos, ticks};
-use crate::model::{Curve, EventIx, Pool};
+use super::{Anchor, Context, Frame, Paint, Pos, Rect, Scale, Stroke, View, pos, ticks};
+use crate::model::{Curve, EventIx, Model, Pool};
 
 /// Draws the panel; answers nothing that others need.
 pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
@@ -15,11 +15,11 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
     let top = top(context, pool);
     let y = Scale::new(0.0, top, area.bottom(), area.y);
     grid(context, paint, &y, top);
-    let columns = columns(context);
-    let reserved = Columns::of(&pool.reserved, &columns);
-    let used = Columns::of(&pool.used, &columns);
+    let columns = &context.columns;
+    let reserved = Columns::of(&pool.reserved, columns);
+    let used = Columns::of(&pool.used, columns);
     paint.area(reserved.tops(area.x, &y), area.bottom(), palette.reserved_area);
-    let pending = context.model.pending(context.view.pool).map(|pending| Columns::of(pending, &columns));
+    let pending = context.model.pending(context.view.pool).map(|pending| Columns::of(pending, columns));
     if let Some(pending) = pending.as_ref().filter(|_| stack.is_none()) {
         paint.area(pending.tops(area.x, &y), area.bottom(), palette.pending.fade(90));
     }
@@ -28,7 +28,7 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
     paint.rects(reserved.line(area, &y, 1.5), palette.reserved);
     // Over the line of the reserved bytes, which may be as high: what is thin is not to lie behind it.
     if let Some(by) = stack {
-        super::stack::draw(context, paint, by, &y, &columns);
+        super::stack::draw(context, paint, by, &y, columns);
     }
     if stack.is_none() {
         // The stack's upper edge is the same, and a line would hide its thinnest part.
@@ -37,7 +37,7 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
     if let Some(pending) = pending {
         paint.rects(pending.line(area, &y, 1.2), palette.pending);
     }
-    settings(context, paint, pool, (&y, limit), &columns);
+    settings(context, paint, pool, (&y, limit), columns);
     if let Some(by) = stack {
         super::stack::legend(context, paint, by);
     }
@@ -148,11 +148,10 @@ pub(super) fn peak(context: &Context<'_>, paint: &mut Paint) {
 }
 
 /// The records of each pixel column: those of column `i` are `columns[i]..columns[i + 1]`.
-pub(super) fn columns(context: &Context<'_>) -> Vec<EventIx> {
-    let area = context.frame.chart;
-    let x = &context.frame.map.x;
+pub(super) fn columns(model: &Model, view: &View, frame: &Frame) -> Vec<EventIx> {
+    let (area, x) = (frame.chart, &frame.map.x);
     let count = area.w.floor().max(1.0) as usize;
-    let first = |i: usize| context.model.events.first_from(context.view.axis, x.value(area.x + i as f32));
+    let first = |i: usize| model.events.first_from(view.axis, x.value(area.x + i as f32));
     (0..=count).map(first).collect()
 }
 

@@ -48,13 +48,14 @@ impl Panel for StreamLanes {
     }
 
     fn at(&self, model: &Model, view: &View, frame: &Frame, at: Pos) -> Selection {
-        under(model, view, frame, at).map_or(Selection::Nothing, Selection::Event)
+        let rows = Rows::of(model, view, frame.map.area);
+        under(model, (view, &rows), frame, at).map_or(Selection::Nothing, Selection::Event)
     }
 
     fn tell(&self, model: &Model, view: &View, frame: &Frame, at: Pos) -> Vec<String> {
         let rows = Rows::of(model, view, frame.map.area);
         let mut lines: Vec<String> = rows.at(at.y).map(|lane| lane_name(model, lane)).into_iter().collect();
-        if let Some(event) = under(model, view, frame, at) {
+        if let Some(event) = under(model, (view, &rows), frame, at) {
             lines.push(format!("{} {}", model.events.kind(event).name(), describe::headline(model, event)));
             lines.extend(super::hover::moment_lines(model, view, event));
         }
@@ -63,8 +64,8 @@ impl Panel for StreamLanes {
 }
 
 /// The record of the lane at the place that is nearest, if it is near.
-fn under(model: &Model, view: &View, frame: &Frame, at: Pos) -> Option<EventIx> {
-    let lane = Rows::of(model, view, frame.map.area).at(at.y)?;
+fn under(model: &Model, (view, rows): (&View, &Rows), frame: &Frame, at: Pos) -> Option<EventIx> {
+    let lane = rows.at(at.y)?;
     let here = model.events.last_until(view.axis, frame.map.x.value(at.x)).unwrap_or(EventIx(0));
     let away = |event: &EventIx| {
         let x = frame.map.x.pixel(model.events.position(view.axis, *event) as f64);

@@ -81,6 +81,8 @@ struct Context<'m> {
     view: &'m View,
     frame: &'m Frame,
     palette: &'static Palette,
+    /// The records of each pixel column: those of column `i` are `columns[i]..columns[i + 1]`.
+    columns: Vec<EventIx>,
 }
 
 impl<'m> Context<'m> {
@@ -106,7 +108,8 @@ impl<'m> Context<'m> {
 pub fn build(model: &Model, view: &View) -> (Scene, Frame) {
     let rows = strip::rows(model, view.pool);
     let frame = Frame::new(model, view, rows);
-    let context = Context { model, view, frame: &frame, palette: view.theme.palette() };
+    let columns = chart::columns(model, view, &frame);
+    let context = Context { model, view, frame: &frame, palette: view.theme.palette(), columns };
     let mut paint = Paint::default();
     header::draw(&context, &mut paint);
     chart::draw(&context, &mut paint);

@@ -25,10 +25,8 @@ impl Rows {
     /// The host on top, the streams below by their ids: all of them where there is room for their names, else those that
     /// did anything in sight.
     pub(super) fn of(model: &Model, view: &View, area: Rect) -> Self {
-        let mut lanes = model.lanes().lanes().to_vec();
-        if lanes.len() as f32 * NAMED > area.h {
-            lanes = in_sight(model, view);
-        }
+        let all = model.lanes().lanes();
+        let lanes = if all.len() as f32 * NAMED > area.h { in_sight(model, view) } else { all.to_vec() };
         let mut at = vec![NOWHERE; model.streams.len()];
         for (row, lane) in (0..).zip(&lanes) {
             if let Lane::Stream(stream) = lane {

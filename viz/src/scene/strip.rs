@@ -59,7 +59,6 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
     if context.pool().is_none() {
         return;
     }
-    let columns = super::chart::columns(context);
     let mut lines = Vec::new();
     for (i, row) in rows_of(context.model, context.view.pool, context.palette).iter().enumerate() {
         let top = area.y + i as f32 * STRIP_ROW;
@@ -79,7 +78,7 @@ pub(super) fn draw(context: &Context<'_>, paint: &mut Paint) {
         }
         let count = ticks::count(row.events.len() as u64);
         paint.text(Anchor::Start, pos(area.right() + 8.0, base), 11.5, color, count);
-        draw_row(paint, area, top, &columns, row);
+        draw_row(paint, area, top, &context.columns, row);
     }
     paint.segments(lines, Stroke::solid(context.palette.grid, 1.0));
 }

@@ -12,7 +12,7 @@ use weir_viz::source::Opened;
 /// Answers that are kept.
 const MOST: usize = 64;
 /// What a log of so many records needs for a picture is worked out at once.
-const AT_ONCE: usize = 100_000;
+pub(crate) const AT_ONCE: usize = 100_000;
 
 /// What was asked, and what is being asked.
 #[derive(Default)]
@@ -22,6 +22,8 @@ pub(crate) struct Asking {
     notes: Option<(u64, Receiver<Arc<[Notable]>>)>,
     /// What the picture needs of the whole log, until it is at hand.
     preparing: Option<Receiver<()>>,
+    /// What later pictures need is being worked out, or was.
+    begun: bool,
     pending: Option<Receiver<()>>,
     had_pending: bool,
     /// The log has grown since the pending bytes were asked for.
@@ -96,6 +98,22 @@ impl Asking {
         }
         self.preparing = Some(receive);
         false
+    }
+
+    /// Begins to work out what the first picture did without, once that is there.
+    pub(crate) fn rest(&mut self, opened: &Arc<Opened>, context: &Context) {
+        if self.begun || opened.model.events.len() <= AT_ONCE || opened.model.is_prepared() {
+            return;
+        }
+        self.begun = true;
+        let (log, context) = (Arc::clone(opened), context.clone());
+        let run = move || {
+            log.model.prepare();
+            drop(log);
+            context.request_repaint();
+        };
+        // Without a thread, it is worked out once it is asked for.
+        let _ = std::thread::Builder::new().name("prepare".to_owned()).spawn(run);
     }
 
     /// Whether the picture waits for that.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use weir_viz::check::Report;
 use weir_viz::cli::{self, Picture, PictureError};
 use weir_viz::model::{EventIx, Model};
-use weir_viz::scene::{self, Answer, ColorBy, Frame, History, Input, Parts, Pos, Scene, Size, Theme, View, pos};
+use weir_viz::scene::{self, Answer, Frame, History, Input, Parts, Pos, Scene, Size, Theme, View, pos};
 use weir_viz::search::QueryError;
 use weir_viz::session::{Look, Session};
 use weir_viz::source::Opened;
@@ -67,6 +67,8 @@ struct Drawn {
     stale: bool,
     scene: Scene,
     frame: Frame,
+    /// It in words, for who does not see it.
+    words: String,
     /// The scene for egui, with the canvas's corner that it was made for.
     pieces: Option<(Vec2, Vec<Piece>)>,
 }
@@ -181,6 +183,9 @@ impl Document {
     /// A frame begins: what changes from here on is one step.
     pub(crate) fn begin_frame(&mut self, ui: &Ui) {
         self.take_findings();
+        if self.drawn.is_some() {
+            self.asking.rest(&self.opened, ui.ctx());
+        }
         if self.report.is_none() {
             self.asking.step(&self.opened, &mut self.view, ui.ctx());
             self.asking.notes(&self.opened, &mut self.view, ui.ctx());
@@ -277,12 +282,11 @@ impl Document {
     /// The picture, and what the pointer does on it. Answers whether that did something.
     pub(crate) fn canvas(&mut self, ui: &mut Ui, told: Told) -> bool {
         let (response, painter) = canvas(ui, self.view.theme);
-        let words = self.in_words();
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &words));
         self.view.size = Size { w: response.rect.width(), h: response.rect.height() };
         let corner = response.rect.min.to_vec2();
         self.draw(ui.ctx());
         let Some(drawn) = &self.drawn else { return false };
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &drawn.words));
         self.pointer = response.hover_pos().map(|at| pos(at.x - corner.x, at.y - corner.y));
         let pointer = input::Pointer::of(&response);
         let inputs = ui.input(|i| pointer.inputs(i, (&self.view, &drawn.frame), corner, &mut self.wheel));
@@ -300,9 +304,9 @@ impl Document {
         used
     }
 
-    /// The picture for who does not see it: the page, the range, what is selected.
-    fn in_words(&self) -> String {
-        let (model, view) = (&self.opened.model, &self.view);
+    /// A picture for who does not see it: the page, the range, what is selected.
+    fn in_words(&self, view: &View) -> String {
+        let model = &self.opened.model;
         let first = model.events.first_from(view.axis, view.x.from).0;
         let past = model.events.first_from(view.axis, view.x.to).0;
         let selected = scene::details(model, view.selection).into_iter().take(3).map(|line| line.value);
@@ -344,10 +348,11 @@ impl Document {
         let view = match (self.asking.is_ready(&self.opened, &self.view, context), &self.drawn) {
             (true, _) => self.view.clone(),
             (false, Some(_)) => return,
-            (false, None) => View { stack: None, color: ColorBy::default(), ..self.view.clone() },
+            (false, None) => self.view.at_once(),
         };
         let (scene, frame) = scene::build(&self.opened.model, &view);
-        self.drawn = Some(Drawn { view, stale: false, scene, frame, pieces: None });
+        let words = self.in_words(&view);
+        self.drawn = Some(Drawn { view, stale: false, scene, frame, words, pieces: None });
     }
 
     fn paint(&mut self, painter: &egui::Painter, corner: Vec2) {

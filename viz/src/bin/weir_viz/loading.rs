@@ -1,11 +1,12 @@
 //! A log that is being read, beside the window.
 
+use crate::asking::AT_ONCE;
 use crate::failure::Failure;
 use eframe::egui::{Context, ProgressBar, Ui};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::Duration;
-use weir_viz::cli::Picture;
+use weir_viz::cli::{self, Picture};
 use weir_viz::progress::{Progress, Seen};
 use weir_viz::source::{self, Opened, SourceError};
 
@@ -19,10 +20,15 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    fn of(file: &Path, picture: &Picture, progress: &Progress) -> Result<Self, SourceError> {
+    /// Reads a log, as far as the first picture needs it. Of a long log, the rest is worked out beside that.
+    pub(crate) fn of(file: &Path, picture: &Picture, progress: &Progress) -> Result<Self, SourceError> {
         let bytes = source::load_part(file, &picture.part, progress)?;
         let opened = source::read_file(file, &bytes, progress)?;
-        opened.model.prepare();
+        // What is wrong with the view is said once it is shown.
+        let _ = cli::view(&opened, picture).map(|view| view.prepare(&opened.model));
+        if opened.model.events.len() <= AT_ONCE {
+            opened.model.prepare();
+        }
         Ok(Self { opened, bytes })
     }
 }

@@ -4,7 +4,7 @@ use super::{Person, anywhere};
 use crate::command::COMMANDS;
 use crate::overlay::Overlay;
 use eframe::egui::{Key, Role, vec2};
-use egui_kittest::kittest::Queryable;
+use egui_kittest::kittest::{NodeT, Queryable};
 use weir_viz::model::By;
 use weir_viz::scene::{Page, Theme};
 
@@ -135,4 +135,52 @@ fn the_palette_is_walked_by_arrows_and_what_is_chosen_is_in_sight() {
         person.press(key);
     }
     assert_eq!(person.app().view.page, Page::Lanes, "the second that matches");
+}
+
+/// Those on the screen that have no name for who does not see them, and how many there are in all.
+fn unnamed(person: &Person) -> (Vec<String>, usize) {
+    let roles = [
+        Role::Button,
+        Role::CheckBox,
+        Role::RadioButton,
+        Role::ComboBox,
+        Role::TextInput,
+        Role::MultilineTextInput,
+        Role::SpinButton,
+        Role::Slider,
+        Role::Link,
+        Role::Image,
+        Role::ProgressIndicator,
+        Role::Window,
+    ];
+    let nodes = person.0.root().children_recursive().map(|node| node.accesskit_node());
+    let controls: Vec<_> = nodes.filter(|node| roles.contains(&node.role()) && node.parent().is_some()).collect();
+    let name = |node: &egui_kittest::kittest::AccessKitNode<'_>| node.label().unwrap_or_default();
+    let bare = controls.iter().filter(|node| name(node).trim().is_empty());
+    (bare.map(|node| format!("{:?} at {:?}", node.role(), node.bounding_box())).collect(), controls.len())
+}
+
+#[test]
+fn every_control_has_a_name() {
+    let mut person = Person::new(&anywhere());
+    let pages = [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6, Key::Num7, Key::Num8];
+    assert_eq!(pages.len(), Page::ALL.len());
+    for (key, page) in pages.into_iter().zip(Page::ALL) {
+        person.press(key);
+        assert_eq!(person.app().view.page, *page);
+        let (bare, controls) = unnamed(&person);
+        assert!(bare.is_empty() && controls > 3, "{}: {bare:?} of {controls}", page.name());
+    }
+    for (key, with_ctrl) in
+        [(Key::Questionmark, false), (Key::P, true), (Key::O, true), (Key::O, false), (Key::M, true), (Key::M, false)]
+    {
+        if with_ctrl {
+            person.control(key)
+        } else {
+            person.press(key)
+        }
+        let (bare, controls) = unnamed(&person);
+        assert!(bare.is_empty() && controls > 3, "{key:?}: {bare:?} of {controls}");
+        person.press(Key::Escape);
+    }
 }
