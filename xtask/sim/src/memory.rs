@@ -20,8 +20,19 @@ pub(crate) struct Piece {
     /// It was free while each stream of the device came after it: it may be one block with others like it beside it, and wait
     /// for what they wait for.
     pub(crate) common: bool,
+    /// The stream that freed it took memory since, and no other came after it then: to that stream it may be one block with
+    /// others like it beside it, and wait for what they wait for.
+    own: Option<u32>,
     /// What else it may wait for, since it may have been one block with what is no longer beside it.
     pub(crate) maybe: Vec<Point>,
+}
+
+impl Piece {
+    /// Whether it may be one block with the piece behind it.
+    fn may_be_one_with(&self, next: &Self) -> bool {
+        let alike = self.common && next.common || self.own.is_some() && self.own == next.own;
+        alike && self.to == next.from && !self.live && !next.live
+    }
 }
 
 /// A mapped granule, and which classes of requests had a part of it since.
@@ -85,6 +96,7 @@ impl Memory {
                 freed_at_most,
                 crowded,
                 common: false,
+                own: None,
                 maybe: Vec::new(),
             },
         );
@@ -106,8 +118,18 @@ impl Memory {
         let taken = self.between(from, to);
         self.pieces.drain(taken.clone());
         let (live, points, freed, freed_at_most) = (true, Vec::new(), 0, 0);
-        let piece =
-            Piece { from, to, live, points, freed, freed_at_most, crowded: false, common: false, maybe: Vec::new() };
+        let piece = Piece {
+            from,
+            to,
+            live,
+            points,
+            freed,
+            freed_at_most,
+            crowded: false,
+            common: false,
+            own: None,
+            maybe: Vec::new(),
+        };
         self.pieces.insert(taken.start, piece);
         let first = self.granules.partition_point(|granule| granule.at <= from).saturating_sub(1);
         let touched = self.granules[first..].iter_mut().take_while(|granule| granule.at < to);
@@ -131,6 +153,7 @@ impl Memory {
             (piece.live, piece.points, piece.crowded) = (false, points, crowded);
             (piece.freed, piece.freed_at_most) = (self.frees, self.frees);
             piece.maybe.clear();
+            piece.own = None;
             self.share_frees(place);
         }
     }
@@ -154,12 +177,11 @@ impl Memory {
     /// A range leaves what it may be one block with: that keeps all of the block's points.
     fn part(&mut self, from: u64, to: u64) {
         let whole = self.between(from, to);
-        let joins = |a: &Piece, b: &Piece| a.to == b.from && [a, b].iter().all(|piece| piece.common && !piece.live);
         let (mut first, mut last) = (whole.start, whole.end);
-        while first > 0 && first < self.pieces.len() && joins(&self.pieces[first - 1], &self.pieces[first]) {
+        while first > 0 && first < self.pieces.len() && self.pieces[first - 1].may_be_one_with(&self.pieces[first]) {
             first -= 1;
         }
-        while last > 0 && last < self.pieces.len() && joins(&self.pieces[last - 1], &self.pieces[last]) {
+        while last > 0 && last < self.pieces.len() && self.pieces[last - 1].may_be_one_with(&self.pieces[last]) {
             last += 1;
         }
         let block = &mut self.pieces[first..last];
@@ -174,6 +196,12 @@ impl Memory {
     pub(crate) fn note_common(&mut self, is_common: impl Fn(&[Point]) -> bool) {
         let free = self.pieces.iter_mut().filter(|piece| !piece.live && !piece.common);
         free.for_each(|piece| piece.common = is_common(&piece.points));
+    }
+
+    /// A stream takes memory: what it freed itself, and nobody else comes after, may become one block with its neighbours.
+    pub(crate) fn note_own(&mut self, stream: u32, is_own: impl Fn(&[Point]) -> bool) {
+        let own = self.pieces.iter_mut().filter(|piece| !piece.live && is_own(&piece.points));
+        own.for_each(|piece| piece.own = Some(stream));
     }
 
     /// The free piece at `at` may wait for this as well, and is set aside with what does where the growth fails.
@@ -194,18 +222,10 @@ impl Memory {
     pub(crate) fn all_joined(&self, piece: &Piece, passes: impl Fn(&Piece) -> bool) -> bool {
         let place = self.place(piece.from);
         let (before, after) = self.pieces.split_at(place.min(self.pieces.len()));
-        let (mut from, mut to) = (piece.from, piece.from);
-        let joins = |other: &Piece| piece.common && other.common && !other.live;
-        let before = before.iter().rev().take_while(|other| {
-            let joined = other.to == from && joins(other);
-            from = other.from;
-            joined
-        });
-        let after = after.iter().take_while(|other| {
-            let joined = other.from == to && joins(other);
-            to = other.to;
-            joined
-        });
+        let (mut first, mut last) = (piece, piece);
+        let before =
+            before.iter().rev().take_while(|other| other.may_be_one_with(std::mem::replace(&mut first, other)));
+        let after = after.iter().skip(1).take_while(|other| std::mem::replace(&mut last, other).may_be_one_with(other));
         before.chain(after).all(passes)
     }
 

@@ -249,6 +249,8 @@ impl Oracle {
         if self.judges {
             let class = if size <= self.pools[pool].small { SMALL } else { LARGE };
             self.fresh.clear();
+            let (order, number) = (&self.order, self.order.number(native));
+            self.pools[pool].memory.note_own(number, |points| order.is_untold(number, points));
             self.asking = Some(Asking { pool, native, size, class, waited: false, judged: [false; 3] });
         }
     }

@@ -155,6 +155,13 @@ impl Order {
         open.all(|point| point.stream == first.stream && others().all(|s| s.past.has(point.id)))
     }
 
+    /// Whether points are a stream's own, not known to be complete, and no other stream comes after any.
+    pub(crate) fn is_untold(&self, stream: u32, points: &[Point]) -> bool {
+        let others = || self.streams.iter().filter(|s| s.number != stream);
+        let untold = |p: &Point| !self.known.has(p.id) && others().all(|s| !s.past.has(p.id));
+        !points.is_empty() && points.iter().all(|point| point.stream == stream && untold(point))
+    }
+
     pub(crate) fn number(&self, native: u64) -> u32 {
         self.stream(native).map_or(0, |s| s.number)
     }

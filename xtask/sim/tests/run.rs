@@ -45,6 +45,14 @@ fn every_number_of_streams_passes() {
     }
 }
 
+/// What one stream freed is one block once it took memory beside it; the oracle took the piece known to be complete for a block
+/// of its own.
+#[test]
+fn what_became_one_block_is_no_closer_fit() {
+    passes("--seed 16568325171961025156 --steps 139 --streams 4");
+    passes("--seed 18405336622393896084 --steps 946 --streams 8");
+}
+
 #[test]
 fn the_same_seed_does_the_same() {
     let words = "--seed 3 --steps 5000";
