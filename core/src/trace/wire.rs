@@ -301,7 +301,25 @@ impl<'a> Cursor<'a> {
         Ok(*first)
     }
 
+    /// A number of at most eight bytes, where the page has as many, is read as one word: byte by byte, numbers were a fifth of
+    /// what reading a log took.
+    #[inline]
     pub(super) fn number(&mut self, key: &'static str) -> Result<u64, Bad> {
+        let Some(word) = self.bytes.first_chunk().map(|word| u64::from_le_bytes(*word)) else {
+            return self.number_by_bytes(key);
+        };
+        let length = word.trailing_zeros() as usize + 1;
+        match self.bytes.get(length..) {
+            Some(rest) if length <= 8 => {
+                self.bytes = rest;
+                Ok((word << (64 - 8 * length)) >> (64 - 7 * length))
+            }
+            _ => self.number_by_bytes(key),
+        }
+    }
+
+    #[cold]
+    fn number_by_bytes(&mut self, key: &'static str) -> Result<u64, Bad> {
         let first = *self.bytes.first().ok_or(Bad { key, what: ENDS })?;
         let length = first.trailing_zeros() as usize + 1;
         let bytes = self.take(length, key)?;
@@ -350,6 +368,8 @@ mod tests {
                 let mut cursor = Cursor::new(&window[..length], 0);
                 assert_eq!(cursor.number("n"), Ok(number));
                 assert_eq!(cursor.left(), 0);
+                let mut amid = Cursor::new(&window, 0);
+                assert_eq!((amid.number("n"), amid.left()), (Ok(number), WINDOW - length));
                 assert!(Cursor::new(&window[..length - 1], 0).number("n").is_err());
             }
         }
