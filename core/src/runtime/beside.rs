@@ -22,7 +22,7 @@ use crate::reuse::Question;
 
 /// How often one call joins a block that it would cut, and how often it asks about one: then it is cut as it is. (More
 /// gained nothing on training logs and on random sizes.)
-pub(super) const JOINS: u8 = 4;
+pub(super) const JOINS: u8 = 2;
 pub(super) const ASKS: u8 = 2;
 
 /// What is to be done before a block is cut.

@@ -232,7 +232,7 @@ impl<'a, D: Driver, S: Sink, L: Lock<State<'a>>> Runtime<'a, D, S, L> {
     /// Zero bytes are an error here; CANN answers success and no pointer.
     ///
     /// Where one free block is usable: O(1 + s) searches of O(64) steps each, of which most end at once, s being the streams
-    /// whose free blocks the pool has; near constant for a block of just the size. Before a block is cut, up to seven more such
+    /// whose free blocks the pool has; near constant for a block of just the size. Before a block is cut, up to five more such
     /// searches join it with what lies beside it. Driver calls only where nothing free is usable; at most one marker; and,
     /// where a block is to be cut beside free memory that a marker covers, a query of that (with switch 2, and ever less
     /// often where the answer is no).
