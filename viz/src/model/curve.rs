@@ -2,6 +2,7 @@
 
 use super::EventIx;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Values that one entry of a level sums up.
 const FAN: usize = 16;
@@ -46,6 +47,15 @@ impl Curve {
     #[must_use]
     pub fn after(&self, event: EventIx) -> u64 {
         self.value_at(self.at.partition_point(|e| *e <= event))
+    }
+
+    /// The records after which it can be above zero: from one on, up to one that is no more.
+    #[must_use]
+    pub fn span(&self) -> Range<EventIx> {
+        let never = EventIx(u32::MAX);
+        let from = if self.start > 0 { EventIx(0) } else { self.at.first().copied().unwrap_or(never) };
+        let zero_at_last = self.value_at(self.at.len()) == 0;
+        from..self.at.last().copied().filter(|_| zero_at_last).unwrap_or(never)
     }
 
     /// The value just before the record.
@@ -261,6 +271,23 @@ mod tests {
                 let want = (*all.iter().min().unwrap(), *all.iter().max().unwrap());
                 assert_eq!(curve.extremes(from, to), want, "{count} changes, {from:?} to {to:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_curve_is_zero_outside_its_span() {
+        for (start, values) in
+            [(0, vec![]), (3, vec![]), (0, vec![5, 0, 2, 0]), (3, vec![0]), (0, vec![0, 4]), (1, vec![0, 2, 0])]
+        {
+            let changes: Vec<_> = values.iter().zip(0..).map(|(value, at)| (EventIx(10 + 5 * at), *value)).collect();
+            let curve = Curve::new(start, &changes);
+            let span = curve.span();
+            let outside = (0..60).map(EventIx).filter(|event| !span.contains(event));
+            assert!(outside.map(|event| curve.after(event)).all(|value| value == 0), "{start} {values:?}: {span:?}");
+            // It ends just where the curve does.
+            let last = (0..60).map(EventIx).rfind(|event| curve.after(*event) > 0);
+            let ends = if last == Some(EventIx(59)) { u32::MAX } else { last.map_or(span.end.0, |last| last.0 + 1) };
+            assert_eq!(span.end, EventIx(ends), "{start} {values:?}");
         }
     }
 

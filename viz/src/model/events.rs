@@ -3,6 +3,7 @@
 use super::packed::Packed;
 use super::times::Times;
 use super::{EventIx, LifeIx};
+use std::ops::Range;
 use weir::trace::Record;
 
 /// What runs along the x axis.
@@ -84,6 +85,9 @@ pub enum Payload {
     /// Here, by value. A mark's name is kept by the model.
     Other(Record<'static>),
 }
+
+/// How far from where a record is expected it is looked for first, and how many times as far then.
+const GUESS: usize = 16;
 
 impl Events {
     /// How many there are.
@@ -179,16 +183,52 @@ impl Events {
             // Each has the place of its index.
             return EventIx::next_of((position.ceil() as usize).min(self.len()));
         }
-        let (mut low, mut high) = (0, self.len());
+        EventIx::next_of(self.first_between(axis, position, 0..self.len()))
+    }
+
+    /// The first record of these at or after this place, or their end.
+    fn first_between(&self, axis: Axis, position: f64, Range { start: mut low, end: mut high }: Range<usize>) -> usize {
         while low < high {
             let middle = usize::midpoint(low, high);
-            if (self.position(axis, EventIx::next_of(middle)) as f64) < position {
+            if self.is_before(axis, middle, position) {
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
-        EventIx::next_of(low)
+        low
+    }
+
+    fn is_before(&self, axis: Axis, at: usize, position: f64) -> bool {
+        (self.position(axis, EventIx::next_of(at)) as f64) < position
+    }
+
+    /// [`first_from`](Self::first_from) of each of these places, which ascend. Neighbouring parts of the axis have about as
+    /// many records, so each is looked for where the one before lets it be expected first: a search through all records
+    /// looks at a dozen of them that are far apart in memory.
+    #[must_use]
+    pub fn firsts_from(&self, axis: Axis, positions: impl Iterator<Item = f64>) -> Vec<EventIx> {
+        if axis == Axis::Record && self.numbers.len() <= 1 {
+            return positions.map(|position| self.first_from(axis, position)).collect();
+        }
+        let (mut last, mut step) = (0, self.len());
+        let mut first = |position| {
+            let low = last;
+            let mut reach = GUESS;
+            let mut range = low + step.saturating_sub(reach)..low + step + reach;
+            while range.start > low && !self.is_before(axis, range.start.min(self.len()) - 1, position) {
+                reach *= GUESS;
+                range = low + step.saturating_sub(reach)..range.start;
+            }
+            while range.end < self.len() && self.is_before(axis, range.end, position) {
+                reach *= GUESS;
+                range = range.end..range.end + reach;
+            }
+            last = self.first_between(axis, position, range.start.min(self.len())..range.end.min(self.len()));
+            step = last - low;
+            EventIx::next_of(last)
+        };
+        positions.map(&mut first).collect()
     }
 
     /// The last record at or before this place, if any.
@@ -224,6 +264,42 @@ impl Events {
         if let Some(last) = last.filter(|last| number <= *last) {
             let shift = self.shifts.last().map_or(0, |s| s.1);
             self.shifts.push((event, last.saturating_add(shift).saturating_add(1).saturating_sub(number)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Records in bursts and after pauses, some of whose numbers are missing; looked for at places of all densities.
+    #[test]
+    fn ascending_places_are_found_as_one_by_one() {
+        let mut state = 5_u64;
+        let mut next = |most: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % most
+        };
+        for count in [0, 1, 17, 5_000] {
+            let mut events = Events::default();
+            let (mut time, mut number) = (1_000, 0);
+            for _ in 0..count {
+                time += [0, 1, next(1_000), next(50) * next(50) * next(50)][next(4) as usize];
+                number += if next(100) == 0 { 1 + next(500) } else { 1 };
+                events.push(number, time, Kind::Mark, 0);
+            }
+            for axis in [Axis::Time, Axis::Record] {
+                let extent = if count == 0 { 1 } else { events.extent(axis) } as f64;
+                for columns in [1, 7, 300, 9_000] {
+                    for (from, to) in [(-0.1, 1.1), (0.0, 1.0), (0.3, 0.31), (0.9, 3.0)] {
+                        let place = |at: usize| extent * (from + (to - from) * at as f64 / columns as f64);
+                        let found = events.firsts_from(axis, (0..=columns).map(place));
+                        let one_by_one: Vec<EventIx> =
+                            (0..=columns).map(|at| events.first_from(axis, place(at))).collect();
+                        assert_eq!(found, one_by_one, "{count} records, {columns} columns, {from} to {to}");
+                    }
+                }
+            }
         }
     }
 }

@@ -47,6 +47,7 @@ pub use summary::{Part, Patch, Summed};
 pub use unrecorded::{Fact, Unrecorded};
 
 use foldhash::HashMap;
+use std::ops::Range;
 use std::sync::OnceLock;
 use weir::driver::Properties;
 use weir::error::Point;
@@ -141,6 +142,8 @@ pub struct Model {
     refusals: Vec<EventIx>,
     /// Of each pool, once they were worked out.
     pending: OnceLock<Vec<Curve>>,
+    /// When each pool may hold memory.
+    held: OnceLock<Vec<Range<EventIx>>>,
 }
 
 impl Model {
@@ -160,6 +163,7 @@ impl Model {
             threads.spawn(|| {
                 self.flows();
                 self.later();
+                let _ = self.held();
                 (0..self.pools.len()).for_each(|pool| {
                     self.summary(PoolIx::next_of(pool), Summed::Stream);
                 });
@@ -179,6 +183,16 @@ impl Model {
     #[must_use]
     pub fn is_prepared(&self) -> bool {
         self.lanes.get().is_some() && self.flows.get().is_some() && self.later.get().is_some()
+    }
+
+    fn held(&self) -> &[Range<EventIx>] {
+        self.held.get_or_init(|| self.pools.iter().map(|pool| pool.reserved.span()).collect())
+    }
+
+    /// The pools that hold memory once the record has taken effect. O(pools), in one table.
+    pub fn holding(&self, event: EventIx) -> impl Iterator<Item = PoolIx> {
+        let may = self.held().iter().enumerate().filter(move |(_, span)| span.contains(&event));
+        may.map(|(at, _)| PoolIx::next_of(at)).filter(move |pool| self.pool(*pool).reserved.after(event) > 0)
     }
 
     fn flows(&self) -> &flows::Flows {

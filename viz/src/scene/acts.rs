@@ -124,7 +124,7 @@ fn heights(band: (f32, f32), middle: f32, high: f32) -> (f32, f32) {
 /// One tick for each column, or for several.
 fn summed(context: &Context<'_>, rows: &Rows) -> Ticks {
     let mut grid = Grid::of(context, rows);
-    while grid.columns > 1 && grid.count() > MOST_TICKS {
+    while grid.columns > 1 && grid.has_more_than(MOST_TICKS) {
         grid = grid.coarser();
     }
     grid.ticks(rows)
@@ -159,15 +159,12 @@ impl Grid {
                 }
             });
         }
-        grid.seen()
+        grid
     }
 
-    /// Where acts are not apart, only what is painted last is seen.
-    fn seen(mut self) -> Self {
-        if self.height < APART {
-            self.acts.iter_mut().for_each(|acts| *acts = LAST_PAINTED[usize::from(*acts)]);
-        }
-        self
+    /// What is seen of these: where acts are not apart, only what is painted last.
+    fn seen(&self, acts: u16) -> u16 {
+        if self.height < APART { LAST_PAINTED[usize::from(acts)] } else { acts }
     }
 
     /// Two columns are one.
@@ -179,30 +176,36 @@ impl Grid {
                 *both = pair[0] | pair.get(1).unwrap_or(&0);
             }
         }
-        Self { columns, wide: self.wide * 2, acts, ..self }.seen()
+        Self { columns, wide: self.wide * 2, acts, ..self }
     }
 
-    /// How many ticks there would be: each begins where its act was not in the column before.
-    fn count(&self) -> usize {
-        let of_row = |row: &[u16]| {
-            let further = row.windows(2).map(|pair| (pair[1] & !pair[0]).count_ones()).sum::<u32>();
-            (row.first().map_or(0, |first| first.count_ones()) + further) as usize
-        };
-        self.acts.chunks(self.columns).map(of_row).sum()
+    /// Whether there would be more ticks: each begins where its act was not seen in the column before. Where they are many,
+    /// that is known after a few rows: to count them all took as long as the rest of the picture.
+    fn has_more_than(&self, most: usize) -> bool {
+        let mut ticks = 0;
+        self.acts.chunks(self.columns).any(|row| {
+            let mut before = 0;
+            for acts in row.iter().map(|acts| self.seen(*acts)) {
+                ticks += (acts & !before).count_ones() as usize;
+                before = acts;
+            }
+            ticks > most
+        })
     }
 
     /// Runs of columns in which the same is done.
     fn ticks(&self, rows: &Rows) -> Ticks {
         let mut ticks = Ticks::new();
         for (row, lane) in self.lanes.iter().enumerate() {
-            let acts = &self.acts[row * self.columns..][..self.columns];
+            let acts: Vec<u16> =
+                self.acts[row * self.columns..][..self.columns].iter().map(|acts| self.seen(*acts)).collect();
             let any = acts.iter().fold(0, |bits, act| bits | act);
             let middle = rows.area.y + (row as f32 + 0.5) * self.height;
             for (order, act) in ORDER.iter().enumerate().filter(|(_, act)| any & act.bit() != 0) {
                 let (top, bottom) = heights(band(*act), middle, self.height);
                 let x = |run: usize| (rows.area.x + (run * self.wide) as f32).min(rows.area.right());
                 let of_act = ticks.entry((order, *lane)).or_default();
-                of_act.extend(runs(acts, act.bit()).map(|(from, to)| Rect::between(x(from), top, x(to), bottom)));
+                of_act.extend(runs(&acts, act.bit()).map(|(from, to)| Rect::between(x(from), top, x(to), bottom)));
             }
         }
         ticks

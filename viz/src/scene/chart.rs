@@ -151,8 +151,7 @@ pub(super) fn peak(context: &Context<'_>, paint: &mut Paint) {
 pub(super) fn columns(model: &Model, view: &View, frame: &Frame) -> Vec<EventIx> {
     let (area, x) = (frame.chart, &frame.map.x);
     let count = area.w.floor().max(1.0) as usize;
-    let first = |i: usize| model.events.first_from(view.axis, x.value(area.x + i as f32));
-    (0..=count).map(first).collect()
+    model.events.firsts_from(view.axis, (0..=count).map(|i| x.value(area.x + i as f32)))
 }
 
 /// What a curve does in each pixel column.

@@ -2,7 +2,7 @@
 
 use super::map::stream_name;
 use super::{Selection, source_words, ticks};
-use crate::model::{Birth, Death, EventIx, Fact, Kind, Life, LifeIx, Link, Model, Payload};
+use crate::model::{Birth, Death, EventIx, Fact, Kind, Life, LifeIx, Link, Model, Payload, PoolIx};
 use weir::policy::{Blocking, Capture, Growth, Release, Tuning};
 use weir::trace::{MapReason, Record, Refusal, UnmapReason, text};
 use weir::units::Bytes;
@@ -228,17 +228,17 @@ fn event_details(model: &Model, event: EventIx) -> Vec<Line> {
     if let Some(life) = model.life_at(event) {
         lines.push(line("allocation", link_words(model, &Link { life, bytes: model.life(life).given.0 })));
     }
-    for (at, pool) in model.pools.iter().enumerate() {
-        if pool.reserved.after(event) > 0 || model.pools.len() == 1 {
-            let state = model.state(crate::model::PoolIx::next_of(at), event);
-            let words = format!(
-                "used {}, reserved {}, {} live",
-                ticks::bytes(state.used),
-                reserved_words(model, state.reserved),
-                ticks::count(state.live as u64)
-            );
-            lines.push(line("after it", format!("pool {}: {words}", pool.id)));
-        }
+    // The only one tells of itself before and after, too.
+    let only = (model.pools.len() == 1).then(|| PoolIx::next_of(0));
+    for pool in only.into_iter().chain(model.holding(event).filter(|_| only.is_none())) {
+        let state = model.state(pool, event);
+        let words = format!(
+            "used {}, reserved {}, {} live",
+            ticks::bytes(state.used),
+            reserved_words(model, state.reserved),
+            ticks::count(state.live as u64)
+        );
+        lines.push(line("after it", format!("pool {}: {words}", model.pool(pool).id)));
     }
     lines.extend(fields(model, event));
     lines

@@ -15,7 +15,7 @@ const NOTES: &str = "\
 Each row: a pair of malloc and free; the median of rounds taken by turns; what was held at the peak for each live byte.
 weir is exact and follows streams; on logs its figures include records, waits and growth. The others take all streams for
 one, and would hand out memory in use. rlsf and talc write headers into the memory: their sizes are divided by 64 in
-churn and by as much as it takes to fit in logs, and their times include the system's backing of pages. offset-allocator,
+loops and by as much as it takes to fit in logs, and their times include the system's backing of pages. offset-allocator,
 buddy_system_allocator (its frames) and the ordered sets keep their books beside it. Counts are of release builds.
 ";
 
@@ -32,14 +32,15 @@ fn is_log(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "csv")
 }
 
-/// One table of all: churn, the checkout's logs, and these.
+/// One table of all: the same block again and again, churn, the checkout's logs, and these.
 pub(crate) fn compare(program: &Program, more: &[PathBuf]) -> Result<String, Failure> {
     let mut rows = Vec::new();
     let logs = logs()?.into_iter().chain(more.iter().cloned());
     let logs = logs.map(|log| log.canonicalize().map_err(|error| Failure::file("read", &log, error)));
     let logs: Vec<PathBuf> = logs.collect::<Result<_, _>>()?;
     let logs = logs.iter().map(|log| log.display().to_string());
-    for what in ["churn_1k".to_owned(), "churn_16k".to_owned()].into_iter().chain(logs) {
+    let loops = ["loop", "churn_1k", "churn_16k"].map(str::to_owned);
+    for what in loops.into_iter().chain(logs) {
         let name = Path::new(&what).file_stem().unwrap_or_default().to_string_lossy().into_owned();
         tell!("comparing: {name}");
         let words: Vec<&str> = ["time", &what].into_iter().chain(WHO).collect();
