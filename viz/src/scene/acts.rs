@@ -123,6 +123,9 @@ fn heights(band: (f32, f32), middle: f32, high: f32) -> (f32, f32) {
 
 /// One tick for each column, or for several.
 fn summed(context: &Context<'_>, rows: &Rows) -> Ticks {
+    if rows.lanes.is_empty() {
+        return Ticks::new();
+    }
     let mut grid = Grid::of(context, rows);
     while grid.columns > 1 && grid.has_more_than(MOST_TICKS) {
         grid = grid.coarser();
@@ -136,7 +139,7 @@ struct Grid {
     /// Pixels that a column is wide.
     wide: usize,
     height: f32,
-    /// A bit for each act; row by row.
+    /// A bit for each act; column by column, as they are found and joined.
     acts: Vec<u16>,
     /// A lane of each row.
     lanes: Vec<Lane>,
@@ -155,7 +158,7 @@ impl Grid {
         for (column, pair) in columns.windows(2).enumerate() {
             context.model.lanes().each_in(context.model, context.view.pool, (pair[0], pair[1]), |lane, acts| {
                 if let Some(row) = rows.row(lane) {
-                    grid.acts[row_of[row] * grid.columns + column] |= acts;
+                    grid.acts[column * count + row_of[row]] |= acts;
                 }
             });
         }
@@ -169,25 +172,27 @@ impl Grid {
 
     /// Two columns are one.
     fn coarser(self) -> Self {
-        let columns = self.columns.div_ceil(2);
-        let mut acts = vec![0; columns * self.lanes.len()];
-        for (pairs, row) in acts.chunks_mut(columns).zip(self.acts.chunks(self.columns)) {
-            for (both, pair) in pairs.iter_mut().zip(row.chunks(2)) {
-                *both = pair[0] | pair.get(1).unwrap_or(&0);
-            }
-        }
-        Self { columns, wide: self.wide * 2, acts, ..self }
+        let rows = self.lanes.len();
+        let both = |pair: &[u16]| {
+            let (one, other) = pair.split_at(rows);
+            let mut both = one.to_vec();
+            both.iter_mut().zip(other).for_each(|(acts, more)| *acts |= more);
+            both
+        };
+        let acts = self.acts.chunks(2 * rows).flat_map(both).collect();
+        Self { columns: self.columns.div_ceil(2), wide: self.wide * 2, acts, ..self }
     }
 
     /// Whether there would be more ticks: each begins where its act was not seen in the column before. Where they are many,
-    /// that is known after a few rows: to count them all took as long as the rest of the picture.
+    /// that is known after a few columns: to count them all took as long as the rest of the picture.
     fn has_more_than(&self, most: usize) -> bool {
         let mut ticks = 0;
-        self.acts.chunks(self.columns).any(|row| {
-            let mut before = 0;
-            for acts in row.iter().map(|acts| self.seen(*acts)) {
-                ticks += (acts & !before).count_ones() as usize;
-                before = acts;
+        let mut before = vec![0; self.lanes.len()];
+        self.acts.chunks(self.lanes.len()).any(|column| {
+            for (before, acts) in before.iter_mut().zip(column) {
+                let acts = self.seen(*acts);
+                ticks += (acts & !*before).count_ones() as usize;
+                *before = acts;
             }
             ticks > most
         })
@@ -198,7 +203,7 @@ impl Grid {
         let mut ticks = Ticks::new();
         for (row, lane) in self.lanes.iter().enumerate() {
             let acts: Vec<u16> =
-                self.acts[row * self.columns..][..self.columns].iter().map(|acts| self.seen(*acts)).collect();
+                self.acts.iter().skip(row).step_by(self.lanes.len()).map(|acts| self.seen(*acts)).collect();
             let any = acts.iter().fold(0, |bits, act| bits | act);
             let middle = rows.area.y + (row as f32 + 0.5) * self.height;
             for (order, act) in ORDER.iter().enumerate().filter(|(_, act)| any & act.bit() != 0) {
