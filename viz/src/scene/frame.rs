@@ -1,6 +1,7 @@
 //! Where everything is in a picture, and what is under the pointer.
 
-use super::{MapScale, Parts, Pos, Rect, SMALLEST, Scale, Selection, View};
+use super::rows::Rows;
+use super::{MapScale, Page, Parts, Pos, Rect, SMALLEST, Scale, Selection, View};
 use crate::model::{EventIx, FindingIx, LifeIx, Model};
 
 /// Height of one row of the list.
@@ -51,6 +52,8 @@ pub struct Frame {
     pub details: Option<Rect>,
     /// The notices.
     pub notices: Rect,
+    /// The lanes of the streams, where these are shown.
+    pub(super) lanes: Option<Rows>,
     /// The first rows of the lists.
     top: usize,
     top_finding: usize,
@@ -89,7 +92,8 @@ impl Frame {
         };
         let Side { findings, list, details } = side_panels(whole, side, view.selection, model.findings.flags().len());
         let View { top, top_finding, .. } = *view;
-        Self { whole, chart, strip, map, axis, over_x, findings, list, details, notices, top, top_finding }
+        let lanes = (view.page == Page::Lanes).then(|| Rows::of(model, view, area));
+        Self { whole, chart, strip, map, axis, over_x, findings, list, details, notices, lanes, top, top_finding }
     }
 
     /// Whether the place is on one of the panels over the x axis.

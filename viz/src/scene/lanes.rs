@@ -34,28 +34,27 @@ impl Panel for StreamLanes {
         let caption = super::of_pool(context, "Streams");
         super::panel(context, paint, area, &caption);
         key(context, paint, PAD + width(&caption, 13.0) + 24.0);
-        let rows = Rows::of(context.model, context.view, area);
+        let Some(rows) = &context.frame.lanes else { return };
         if rows.lanes.is_empty() {
             let words = "No stream did anything in the records in sight.";
             paint.text(Anchor::Start, pos(area.x + 20.0, area.y + 30.0), 13.0, context.palette.dim, words);
         }
-        grounds(context, paint, &rows);
+        grounds(context, paint, rows);
         super::header::mark_lines(context, paint, area);
-        arrows(context, paint, &rows);
-        acts::draw(context, paint, &rows);
-        words(context, paint, &rows);
-        chosen(context, paint, &rows);
+        arrows(context, paint, rows);
+        acts::draw(context, paint, rows);
+        words(context, paint, rows);
+        chosen(context, paint, rows);
     }
 
     fn at(&self, model: &Model, view: &View, frame: &Frame, at: Pos) -> Selection {
-        let rows = Rows::of(model, view, frame.map.area);
-        under(model, (view, &rows), frame, at).map_or(Selection::Nothing, Selection::Event)
+        under(model, view, frame, at).map_or(Selection::Nothing, Selection::Event)
     }
 
     fn tell(&self, model: &Model, view: &View, frame: &Frame, at: Pos) -> Vec<String> {
-        let rows = Rows::of(model, view, frame.map.area);
-        let mut lines: Vec<String> = rows.at(at.y).map(|lane| lane_name(model, lane)).into_iter().collect();
-        if let Some(event) = under(model, (view, &rows), frame, at) {
+        let lane = frame.lanes.as_ref().and_then(|rows| rows.at(at.y));
+        let mut lines: Vec<String> = lane.map(|lane| lane_name(model, lane)).into_iter().collect();
+        if let Some(event) = under(model, view, frame, at) {
             lines.push(format!("{} {}", model.events.kind(event).name(), describe::headline(model, event)));
             lines.extend(super::hover::moment_lines(model, view, event));
         }
@@ -64,8 +63,8 @@ impl Panel for StreamLanes {
 }
 
 /// The record of the lane at the place that is nearest, if it is near.
-fn under(model: &Model, (view, rows): (&View, &Rows), frame: &Frame, at: Pos) -> Option<EventIx> {
-    let lane = rows.at(at.y)?;
+fn under(model: &Model, view: &View, frame: &Frame, at: Pos) -> Option<EventIx> {
+    let lane = frame.lanes.as_ref()?.at(at.y)?;
     let here = model.events.last_until(view.axis, frame.map.x.value(at.x)).unwrap_or(EventIx(0));
     let away = |event: &EventIx| {
         let x = frame.map.x.pixel(model.events.position(view.axis, *event) as f64);

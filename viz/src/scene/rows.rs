@@ -9,6 +9,7 @@ const HIGHEST: f32 = 130.0;
 pub(super) const NAMED: f32 = 11.0;
 
 /// Where the lanes are.
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rows {
     pub(super) area: Rect,
     pub(super) lanes: Vec<Lane>,

@@ -48,6 +48,8 @@ fn add(shape: &Shape, by: Vec2, out: &mut Vec<egui::Shape>) {
     match shape {
         Shape::Rects { fill, rects } => {
             let mut mesh = Mesh::default();
+            mesh.reserve_vertices(4 * rects.len());
+            mesh.reserve_triangles(2 * rects.len());
             let fill = color(*fill);
             rects.iter().for_each(|r| mesh.add_colored_rect(rect(r, by), fill));
             out.push(egui::Shape::mesh(mesh));
