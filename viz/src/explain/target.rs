@@ -5,7 +5,7 @@ use crate::model::{EventIx, Kind, Model, Payload};
 use crate::progress::Stopped;
 use crate::rebuild::{Difference, NotRecorded};
 use std::fmt;
-use weir::trace::{Record, Verb};
+use weir::trace::{POLICY, Record, Verb};
 
 /// What a user asks about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,11 @@ impl fmt::Display for ExplainError {
                 write!(f, "record {number} belongs to no malloc; name a malloc, a refusal, or a growth")
             }
             Self::NotRecorded(what) => what.fmt(f),
+            Self::Parted(difference @ Difference { rules: Some(rules), .. }) => write!(
+                f,
+                "not recorded: {difference}\nthe log's pools decided by other rules (number {rules}) than this weir's (number \
+                 {POLICY}): the weir that wrote it explains it"
+            ),
             Self::Parted(difference) => write!(
                 f,
                 "not recorded: {difference}\nno log tells fully what other threads and callbacks do in the middle of a call, \

@@ -1,12 +1,12 @@
 //! Holds the log that the rebuilt runtime writes against the one it was rebuilt from.
 
 use super::refused;
-use crate::model::{EventIx, Model};
+use crate::model::{EventIx, Model, Payload};
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 use weir::id::LabelId;
-use weir::trace::{Reader, Record, Sink, SinkError, Stamped, text};
+use weir::trace::{POLICY, Reader, Record, Sink, SinkError, Stamped, text};
 use weir::units::Nanos;
 
 /// So many bytes of pages are looked at together.
@@ -45,6 +45,8 @@ pub struct Difference {
     pub logged: String,
     /// What the core does.
     pub recomputed: String,
+    /// The number of the rules by which the log's pools decided, where they are others than this weir's.
+    pub rules: Option<u32>,
 }
 
 impl fmt::Display for Difference {
@@ -58,10 +60,19 @@ impl fmt::Display for Difference {
     }
 }
 
+/// The rules of the log that begins there, if they are not this weir's.
+fn other_rules(model: &Model, begin: EventIx) -> Option<u32> {
+    match model.events.payload(begin) {
+        Payload::Other(Record::Begin { policy, .. }) => Some(policy).filter(|policy| *policy != POLICY),
+        _ => None,
+    }
+}
+
 /// The place in the log that the runtime's own one has come to.
 #[derive(Debug)]
 pub(super) struct Twin<'m> {
     model: &'m Model,
+    begin: EventIx,
     at: EventIx,
     agreed: u64,
     difference: Option<Difference>,
@@ -69,7 +80,7 @@ pub(super) struct Twin<'m> {
 
 impl<'m> Twin<'m> {
     pub(super) fn new(model: &'m Model, begin: EventIx) -> Self {
-        Self { model, at: begin, agreed: 0, difference: None }
+        Self { model, begin, at: begin, agreed: 0, difference: None }
     }
 
     pub(super) fn difference(&self) -> Option<&Difference> {
@@ -108,6 +119,7 @@ impl<'m> Twin<'m> {
             event: self.at,
             logged: line(&logged),
             recomputed: line(&Stamped { number: logged.number, time: logged.time, record: made.record }),
+            rules: other_rules(self.model, self.begin),
         });
     }
 
@@ -143,4 +155,20 @@ fn line(stamped: &Stamped<'_>) -> String {
     // Writing to a string cannot fail.
     let _ = text::write(&Stamped { time: Nanos(0), ..*stamped }, &mut line);
     line.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_of_other_rules_is_known() {
+        let begins = |policy| {
+            let (version, streams, events, markers) = ((0, 1, 0), 1, 1, 1);
+            let record = Record::Begin { version, policy, streams, events, markers, pools: 1, blocks: 8, granules: 1 };
+            Model::of([Stamped { number: 0, time: Nanos::ZERO, record }])
+        };
+        assert_eq!(other_rules(&begins(POLICY), EventIx(0)), None);
+        assert_eq!(other_rules(&begins(POLICY - 1), EventIx(0)), Some(POLICY - 1));
+    }
 }
